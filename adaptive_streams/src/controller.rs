@@ -1,6 +1,6 @@
 //! controller: does a controller keep up with work that changes?
 //!
-//! Each round brings two mebibytes through staging memory that S streams share: each has chunks of 2 MiB / S. Few streams keep the
+//! Each round brings two mebibytes through staging memory that S streams share: each has chunks of 2 MiB / S. Few streams block the
 //! host's calls cheap. Many hide long kernels, since S of them run at the same time. The kernels' grids change twice while the program
 //! runs, and with them the ratio K/H of a kernel's time to a copy's:
 //!

@@ -1,7 +1,7 @@
 //! NCCL, NVIDIA's library of collective operations, loaded at run time.
 //!
 //! The library belongs to neither the driver nor the toolkit, so it is looked for and never required. It talks to NVIDIA's
-//! driver by itself: software GPUs are none of its business. Types and numbers are those of `nccl.h` 2.x.
+//! driver by itself: it cannot use software GPUs. Types and numbers are those of `nccl.h` 2.x.
 
 use cust::sys::CUstream;
 use libcuda::Driver;
@@ -68,7 +68,7 @@ impl Nccl {
     /// The first library that can be loaded.
     ///
     /// # Errors
-    /// There is none, the driver is not NVIDIA's, or `NCCL=off` says not to use it.
+    /// The library is missing, the driver is not NVIDIA's, or `NCCL=off` says not to use it.
     pub fn load() -> Result<Self, Error> {
         let absent = |why: &str| Err(Error::Absent(why.to_owned()));
         if libcuda::selected().is_none_or(|selected| selected.driver != Driver::Nvidia) {
@@ -113,7 +113,7 @@ impl Nccl {
         Ok(format!("{}.{}.{}", version / 10_000, version / 100 % 100, version % 100))
     }
 
-    /// A new id, which one rank makes and all others are told.
+    /// A new id, which one rank makes and sends to all others.
     pub fn unique_id(&self) -> Result<UniqueId, Error> {
         let mut id = UniqueId([0; 128]);
         // SAFETY: `id` outlives the call.

@@ -78,7 +78,7 @@ impl Drop for Processes {
     }
 }
 
-/// A port that nobody listens on.
+/// A port that no process listens on.
 fn free_port() -> Result<u16> {
     Ok(TcpListener::bind(("127.0.0.1", 0))?.local_addr()?.port())
 }

@@ -1,4 +1,4 @@
-//! Where the processes meet: rank 0 listens, all others connect, and nobody waits for ever.
+//! Where the processes meet: rank 0 listens, all others connect, and no process waits for ever.
 //!
 //! Each rank has two connections to rank 0. Over the first go messages. The second only lives: when a process ends without taking
 //! its leave, it breaks, and the processes at its ends report that and end as well, wherever they hang.
@@ -28,7 +28,7 @@ pub enum Error {
     )]
     Port { port: u16, cause: io::Error },
     #[error("rank {rank} found no rank 0 at {address} within {}: {cause}", seconds(*timeout))]
-    Nobody { rank: usize, address: String, timeout: Duration, cause: io::Error },
+    NoAnswer { rank: usize, address: String, timeout: Duration, cause: io::Error },
     #[error("rank 0 waited {} for {missing} of {world} ranks", seconds(*timeout))]
     Missing { missing: String, world: usize, timeout: Duration },
     #[error("rank {rank} says WORLD_SIZE={theirs}, rank 0 says {ours}")]
@@ -146,7 +146,7 @@ impl Group {
         self.barrier()?;
         self.leaving.store(true, Ordering::Relaxed);
         for life in &mut self.lives {
-            // Whoever is gone need not be told.
+            // A process that has ended needs no message.
             let _ = life.write_all(&[LEAVE]);
         }
         Ok(())
@@ -258,7 +258,7 @@ fn connect(launch: &Launch) -> Result<TcpStream, Error> {
             Ok(stream) => return Ok(stream),
             Err(Ok(reason)) => return Err(Error::Refused { rank, reason }),
             Err(Err(cause)) if Instant::now() >= deadline => {
-                return Err(Error::Nobody { rank, address, timeout, cause });
+                return Err(Error::NoAnswer { rank, address, timeout, cause });
             }
             Err(Err(_)) => thread::sleep(PAUSE),
         }

@@ -13,7 +13,7 @@ use std::ops::Range;
 pub enum Sums {
     /// NVIDIA's library. The communicators go before it.
     Nccl { communicators: Vec<Communicator>, library: Nccl },
-    /// The ring of this program, and why there is no NCCL, if there is none.
+    /// The ring of this program, and why NCCL cannot be used, if so.
     Ring { ring: Ring, reason: Option<Error> },
 }
 

@@ -99,7 +99,7 @@ impl Work {
         self.elapsed()
     }
 
-    /// Right, but for the way to the device and back: the host waits for both streams.
+    /// Right, except for the way to the device and back: the host waits for both streams.
     pub fn host_waits(&mut self, [a, b]: [&Stream; 2], now: fn() -> Duration) -> Result<Duration> {
         let begin = now();
         self.launch(a, b)?;

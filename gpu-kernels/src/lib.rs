@@ -1,7 +1,7 @@
 //! The examples' kernels, and the PTX that they compile to.
 //!
 //! The crate has two faces. For the GPU it is the kernels, one file per topic, written with `cuda_std`. For the host
-//! it is their PTX, kept in `ptx/` so that nobody needs the device compiler to run the examples; a type per kernel,
+//! it is their PTX, kept in `ptx/` so that running the examples needs no device compiler; a type per kernel,
 //! whose [`Signature`] is the kernel's name and parameters; and the constants that a launch or a reference on the CPU
 //! needs. `build.rs` compares the sources with the digest in the PTX and recompiles when they differ;
 //! `GPU_KERNELS_PTX=rebuild` recompiles in any case.

@@ -93,7 +93,7 @@ fn check(device: &Device, kernel: &str, cluster: u32, case: Case) -> Result<()> 
 fn every_kernel_computes_the_product_in_clusters_of_every_size() -> Result<()> {
     let device = Device::open(SM_90)?;
     for kernel in KERNELS {
-        // One block shares with nobody.
+        // One block shares with no other.
         let least = if kernel == KERNELS[0] { 1 } else { 2 };
         for cluster in [1, 2, 4, 8].into_iter().filter(|&blocks| blocks >= least) {
             // One tile, as many as stages, and several times around the ring; more than one cluster in each direction.

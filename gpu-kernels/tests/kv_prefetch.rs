@@ -14,7 +14,7 @@ const DIM: usize = KV_HEAD_DIM as usize;
 const TILE: usize = KV_PAGE_TOKENS as usize * DIM;
 const SCALE: f32 = 0.09;
 
-/// The pages of all sequences, and what attention makes of them.
+/// The pages of all sequences, and the result of attention.
 struct Case {
     heads: usize,
     sequences: usize,

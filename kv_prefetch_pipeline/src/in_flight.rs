@@ -21,7 +21,7 @@ use gpu_kernels::{KV_STAGE_BYTES, KV_THREADS};
 
 impl Attention {
     /// Attention with so many stages. Returns for each page the time at which it was issued, and behind all of them for each page the
-    /// time at which it had come.
+    /// time at which it had arrived.
     pub fn stamped(&mut self, stages: u32, stream: &Stream) -> CudaResult<Vec<u64>> {
         let (kernel, shared) = (&self.kernels.attention_prefetched, stages * KV_STAGE_BYTES);
         let mut stamps = DeviceBuffer::from_slice(&vec![0u64; 2 * self.pages as usize])?;

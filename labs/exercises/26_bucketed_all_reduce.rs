@@ -14,7 +14,7 @@ use cust::event::{Event, EventFlags};
 use cust::memory::{AsyncCopyDestination, DeviceBuffer, LockedBuffer};
 use cust::stream::Stream;
 
-// Stands for a layer: x = a x + b, so many times. And y[i] = a x[i] + y[i].
+// Stands for a layer: x = a x + b, `rounds` times. And y[i] = a x[i] + y[i].
 kernels! { use gpu_kernels::{affine_rounds_x4, saxpy}; }
 
 const LAYERS: usize = 16;

@@ -92,7 +92,7 @@ fn begin(file: PathBuf) -> anyhow::Result<()> {
         }
     }
     // The program makes a context current itself, or its first call fails as it would without a recorder.
-    // SAFETY: null is no context.
+    // SAFETY: null stands for no context.
     unsafe { cust::sys::cuCtxSetCurrent(ptr::null_mut()) };
     *recorder() = Some(Recorder {
         file,

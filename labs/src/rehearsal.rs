@@ -111,7 +111,7 @@ mod linux {
     /// Where the program's output really goes, while it rehearses.
     static OUTPUT: Mutex<Option<[OwnedFd; 2]>> = Mutex::new(None);
 
-    /// Runs the program, of which nobody sees what it prints, and returns whether it came to its end.
+    /// Runs the program without showing its output, and returns whether it came to its end.
     ///
     /// # Errors
     /// The system gives no thread, or no other output.

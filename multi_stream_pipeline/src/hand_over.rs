@@ -1,7 +1,7 @@
 //! hand-over: can the compiler check the order?
 //!
 //! Copies in, kernels and copies out have a stream each, and three device buffers rotate. An event must stand wherever a buffer
-//! goes from one stream to the next, and nothing but care sees to it. Here is the pipeline once with care, and once with a
+//! goes from one stream to the next, and nothing but care ensures it. Here is the pipeline once with care, and once with a
 //! type: a buffer belongs to a stream, its operations run there, and handing it on records the event, makes the next stream
 //! wait, and takes the old handle away. Then a forgotten event is a program that does not compile; `owned/programs.md`
 //! has four of them.
@@ -64,7 +64,7 @@ impl Pipeline {
         Ok(Self { kernels, input, output, chunks, slots, owned, blocks })
     }
 
-    /// Each record has its wait, and each wait its record, as long as the programmer sees to it.
+    /// Each record has its wait, and each wait its record, as long as the programmer takes care.
     pub fn by_hand(&mut self, [copy_in, compute, copy_out]: [&Stream; 3]) -> Result<()> {
         for (slot, chunk) in self.slots.iter().cycle().zip(self.chunks.iter().cloned()) {
             let mut data = slot.data.index(..chunk.len());

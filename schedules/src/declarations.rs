@@ -1,6 +1,6 @@
 //! declarations: what becomes of a schedule when a declaration is wrong?
 //!
-//! A scheduler knows what it is told. Here the kernel's read of x is not declared, so that nothing conflicts with the copy
+//! A scheduler knows what is declared. Here the kernel's read of x is not declared, so that nothing conflicts with the copy
 //! in, and no wait is derived:
 //!
 //! ```text
@@ -50,7 +50,7 @@ impl Batch {
         Ok(Self { input, output, x, y, kernels })
     }
 
-    /// The tasks of the batch. Each is declared with what it reads and writes, but for what the kernel reads: that is `declared`.
+    /// The tasks of the batch. Each declares what it reads and writes, except the kernel's reads: those are `declared`.
     pub fn pass(&mut self, declared: &[Data], streams: &[&Stream]) -> Result<()> {
         let mut tasks = Scheduler::new(streams);
         let [input, output] = ["input", "output"].map(|name| Data::host(name, 0));

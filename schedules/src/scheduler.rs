@@ -7,7 +7,7 @@
 //! - *Streams.* A task that reads host memory is a copy in, one that writes host memory a copy out: each direction has its
 //!   stream. Kernels take the stream that ends with a task that they wait for anyway, or else the one that has been idle for
 //!   longest.
-//! - *Events.* Every task records one. A task waits for those of its conflicts, but for what its stream knows already: each
+//! - *Events.* Every task records one. A task waits for those of its conflicts, except those that its stream knows already: each
 //!   task has a vector clock, which counts for each stream the tasks that have ended when this one has.
 //!
 //! `order.rs` decides and calls no driver; [`Scheduler`] does what it says.

@@ -4,7 +4,7 @@
 //! a thread remembers the stacks that it has walked, and where in the stack each return address was: if all of them are
 //! still there, it is the same stack. Frames of the driver itself and of libraries that wrap it say nothing to the reader, nor do
 //! those of the C library, which starts the program and its threads and calls its functions at exit: the first frame outside
-//! of them is the call site. The C library's debug information may be installed where the program has none. Where no frame
+//! of them is the call site. The C library's debug information may be installed where the program's is not. Where no frame
 //! is left, as in a program without line numbers, the call site is unknown, and two such calls are told apart by their
 //! return addresses.
 

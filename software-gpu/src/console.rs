@@ -1,4 +1,4 @@
-//! What is said to the person at the terminal.
+//! Messages to the person at the terminal.
 
 /// Prints a line to standard error, if it can be written: a program does not end because standard error is closed.
 #[doc(hidden)]

@@ -74,7 +74,7 @@ pub fn threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sync) -> Vec<R
     driver::host_threads(count, body)
 }
 
-/// The calling thread is none of the program's: a program has ended when only such threads are left.
+/// The calling thread does not belong to the program: a program has ended when only such threads are left.
 pub fn is_own_thread() {
     driver::own_thread();
 }

@@ -12,7 +12,7 @@
 //! ```
 //!
 //! An event makes the writer wait for the reader, its next batch included. Better is to free the memory in the stream
-//! that uses it last: then nobody waits, and the pool finds other memory meanwhile. A result that is wrong, or a report of
+//! that uses it last: then the host does not wait, and the pool finds other memory meanwhile. A result that is wrong, or a report of
 //! the software GPU's race checker, would prove this wrong. (What happens with no order at all is shown by stream_hazards,
 //! free-without-order.)
 

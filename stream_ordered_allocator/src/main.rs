@@ -1,6 +1,6 @@
 //! What does allocating device memory cost, and what does stream order change about it?
 //!
-//! `cuMemAlloc` and `cuMemFree` are calls between host and driver: a free has to wait until nobody uses the memory any
+//! `cuMemAlloc` and `cuMemFree` are calls between host and driver: a free has to wait until no operation uses the memory any
 //! more. `cuMemAllocAsync` and `cuMemFreeAsync` are operations of a stream: the memory belongs to the work between
 //! them, and goes back to a pool that the next allocation is served from. Four parts ask what that is worth, how a pool
 //! behaves, what it does for work whose sizes change, and where to free memory that another stream still uses.

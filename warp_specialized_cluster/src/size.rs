@@ -53,7 +53,7 @@ impl Product {
         }
     }
 
-    /// So many blocks share each tile: each fetches a part of it for all of them, by multicast.
+    /// This many blocks share each tile: each fetches a part of it for all of them, by multicast.
     pub fn shared(&mut self, blocks: u32, stream: &Stream) -> CudaResult<()> {
         let (kernel, cluster) =
             (&self.kernels.product_multicast, [Attribute::cluster([blocks, 1, 1])]);

@@ -49,7 +49,7 @@ impl Seed {
         self.fill(offset, values, Self::f32);
     }
 
-    /// Fills `values` with the elements from `offset` on. The software GPU's checker is told of the write; on a GPU's host
+    /// Fills `values` with the elements from `offset` on. The write is reported to the software GPU's checker; on a GPU's host
     /// the caches keep none of it, as if it had arrived from elsewhere.
     #[track_caller]
     pub fn fill_u32(self, offset: usize, values: &mut [u32]) {

@@ -59,7 +59,7 @@ fn gaps(recording: &Recording, (from, to): (Engine, Engine)) -> Vec<Duration> {
         .collect()
 }
 
-/// The share of the first engine's operations, but for its first, that had ended when the second engine began with the one
+/// The share of the first engine's operations, except its first, that had ended when the second engine began with the one
 /// before: the first engine runs ahead.
 pub fn ahead(recording: &Recording, (first, second): (Engine, Engine)) -> f64 {
     let (first, second) = (recording.of(first), recording.of(second));

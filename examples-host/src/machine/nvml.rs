@@ -44,7 +44,7 @@ impl Nvml {
         let ask: Symbol<unsafe extern "C" fn(*mut c_char, c_uint) -> c_int> =
             unsafe { self.library.get(b"nvmlSystemGetDriverVersion\0") }.ok()?;
         let mut text = [0 as c_char; VERSION_LENGTH];
-        // SAFETY: the buffer is as long as is said.
+        // SAFETY: the buffer is as long as the argument says.
         if unsafe { ask(text.as_mut_ptr(), VERSION_LENGTH as c_uint) } != SUCCESS {
             return None;
         }

@@ -10,7 +10,7 @@ use crate::races::Watched;
 use crate::recording::recorded;
 use std::time::Duration;
 
-/// When the last operation of the engine ended; no time at all when there was none.
+/// When the last operation of the engine ended; no time at all without an operation.
 pub fn last_end(recording: &Recording, engine: Engine) -> Duration {
     let ends = recording.of(engine).into_iter().map(|span| span.end);
     Duration::from_nanos(ends.max().unwrap_or(0))

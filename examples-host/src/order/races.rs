@@ -1,7 +1,7 @@
 //! The software GPU's checkers: the switch, and what they have found.
 //!
 //! They notice operations that touch the same bytes with nothing to order them, memory used outside of its life, and
-//! memory read that nobody wrote. A GPU checks nothing of the kind.
+//! memory read that was never written. A GPU checks nothing of the kind.
 
 use crate::device::{Device, TimeSource};
 use crate::options::{Options, UsageError};
@@ -13,7 +13,7 @@ use software_gpu::reports::{self, Mode, Report};
 /// before the device is opened: what happened before is not checked.
 ///
 /// # Errors
-/// A word in the environment that is no mode.
+/// An unknown mode in the environment.
 pub(crate) fn choose(options: &Options) -> Result<(), UsageError> {
     software_gpu::add_wrapper(env!("CARGO_MANIFEST_DIR"));
     software_gpu::add_wrapper(cuda_host::SOURCES);
@@ -56,7 +56,7 @@ pub(crate) fn conclude() -> bool {
 /// What was found while something ran on purpose that breaks a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
-    /// A GPU, or `--races off`: nobody looked.
+    /// A GPU, or `--races off`: the checkers did not run.
     Unchecked,
     /// The checkers were on, and made these reports.
     Checked(Vec<Report>),

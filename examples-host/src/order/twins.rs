@@ -16,7 +16,7 @@ use crate::recording::{recorded, traced};
 /// Which of the twins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Program {
-    /// The one that lacks an order.
+    /// The one that lacks a dependency.
     Racy,
     /// The one that has it.
     Fixed,

@@ -5,7 +5,7 @@ use crate::part::Part;
 use crate::races::Watched;
 
 impl Part<'_> {
-    /// Runs `body`, which waits for what it enqueues, and claims that the checkers report nothing. A GPU has none: there
+    /// Runs `body`, which waits for what it enqueues, and claims that the checkers report nothing. A GPU has no checkers: there
     /// nothing is claimed.
     ///
     /// # Errors

@@ -8,7 +8,7 @@ use crate::recording;
 use chapter_results::description::{Availability, Description, NeedDescription, PartDescription};
 use libcuda::SelectError;
 
-/// Describes an example of these parts on the device that the options choose. That there is none is part of the
+/// Describes an example of these parts on the device that the options choose. A missing device is part of the
 /// description.
 ///
 /// # Errors

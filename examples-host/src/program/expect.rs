@@ -9,7 +9,7 @@
 //!
 //! A limit is made for the part's own parameters. Where the command line gives others, a figure is printed and not judged,
 //! unless [`Expected::for_any`] says that its limit follows them. What is right or wrong whatever the parameters
-//! ([`truth`], [`right`]) is always judged, but for what something disturbed ([`Expected::unless_disturbed`]).
+//! ([`truth`], [`right`]) is always judged, unless something disturbed it ([`Expected::unless_disturbed`]).
 
 use crate::check::{self, Checked, Mismatch, REFERENCE};
 use crate::device::TimeSource;
@@ -33,7 +33,7 @@ pub struct Expected {
     not_claimed_of: Vec<(TimeSource, &'static str)>,
     /// What disturbed the measurement, if something did.
     pub(crate) disturbed: Option<String>,
-    /// It takes records of what ran, and there are none.
+    /// It takes records of what ran, and they are missing.
     pub(crate) unrecorded: bool,
 }
 

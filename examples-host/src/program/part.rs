@@ -331,7 +331,7 @@ impl<'a> Part<'a> {
         });
     }
 
-    /// Whether the command line leaves the part's parameters as they are, but for those that may change.
+    /// Whether the command line leaves the part's parameters as they are, except those that may change.
     pub(crate) fn own_parameters(&self, but_for: &[PartOption]) -> bool {
         let changed =
             |option: &PartOption| option.changes_the_work() && option.is_given(self.options);

@@ -50,7 +50,7 @@ fn records() -> MutexGuard<'static, Vec<Record>> {
     RECORDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// CUPTI, loaded at the first call, or why there is none.
+/// CUPTI, loaded at the first call, or why it is missing.
 pub(crate) fn cupti() -> Result<&'static Cupti, &'static str> {
     LOADED
         .get_or_init(Cupti::load)
@@ -178,7 +178,7 @@ fn unwanted(variable: impl Fn(&'static str) -> Option<OsString>) -> Option<&'sta
 /// The first CUPTI library that can be loaded, or why none is used.
 ///
 /// # Errors
-/// There is none, `CUPTI=off` says not to use it, or Nsight Systems traces the program.
+/// The library is missing, `CUPTI=off` says not to use it, or Nsight Systems traces the program.
 pub fn profiling_library() -> Result<PathBuf, String> {
     if let Some(why) = unwanted(env::var_os) {
         return Err(why.to_owned());

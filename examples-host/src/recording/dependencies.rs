@@ -106,7 +106,7 @@ impl Noted {
     }
 
     /// Matches operations with intervals, stream by stream. CUPTI's records have no host functions: these are passed over
-    /// when the recording has none. A stream whose records still differ from what was enqueued, by a call that this crate
+    /// when the recording has no dependencies. A stream whose records still differ from what was enqueued, by a call that this crate
     /// does not wrap, has no operations that can be told apart.
     pub(crate) fn shown(
         &self,

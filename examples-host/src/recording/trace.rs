@@ -49,7 +49,7 @@ pub(crate) enum What {
         /// Blocks of a cluster; zeros where the call names no clusters.
         cluster: [u32; 3],
     },
-    /// A copy, a memset or memory of so many bytes.
+    /// A copy, a memset or memory of this many bytes.
     Bytes(u64),
     /// Something else.
     Other,

@@ -20,7 +20,7 @@ impl<T> BySize<T> {
         Some(found)
     }
 
-    /// The sizes of which `holds` is true, as a list to be read: `64 KiB, 1 MiB`; `no size` when there is none.
+    /// The sizes of which `holds` is true, as a list to be read: `64 KiB, 1 MiB`; `no size` if it holds for no size.
     pub fn sizes_where(&self, holds: impl Fn(&T) -> bool) -> String {
         let holding = self.0.iter().filter(|(_, found)| holds(found));
         let sizes: Vec<String> = holding

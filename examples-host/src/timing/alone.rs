@@ -159,7 +159,7 @@ impl<S> Alone<'_, S, 4> {
     /// runs may not be as short as the link allows, and the bound itself may be too long. The copies of both directions tell, timed
     /// alone between the variants, which none of the variants can slow down.
     ///
-    /// `None` as well where that cannot be told: from less than five rounds, as on a model, and from copies of less than a
+    /// `None` as well where that is unknown: from less than five rounds, as on a model, and from copies of less than a
     /// millisecond, which vary by themselves.
     pub fn disturbed_link(&self) -> Option<DisturbedLink> {
         let stages = self.stages();

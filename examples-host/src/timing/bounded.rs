@@ -30,7 +30,7 @@ impl Part<'_> {
         }
     }
 
-    /// Claims that the least time is not below what the stages allow, but for [`NOISE`]: if it is, the measurement is wrong.
+    /// Claims that the least time is not below what the stages allow, up to [`NOISE`]: if it is, the measurement is wrong.
     pub fn claim_not_below_bound(
         &mut self,
         outcome: &Outcome,

@@ -273,7 +273,7 @@ impl Outcome {
         ratio(other.times.min().div_duration_f64(self.times.min()))
     }
 
-    /// How many times as long another variant keeps the host's thread busy with its calls.
+    /// How many times as long another variant occupies the host's thread with its calls.
     pub fn host_speedup_over(&self, other: &Self) -> Found {
         ratio(
             other

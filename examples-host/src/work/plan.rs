@@ -83,7 +83,7 @@ impl Plan {
         plan
     }
 
-    /// Steps on so many elements altogether, for variants that take several in one launch: that all steps are taken is
+    /// Steps on this many elements altogether, for variants that take several in one launch: that all steps are taken is
     /// what the check of the results shows.
     pub const fn steps(self, steps: usize, elements: usize) -> Self {
         let mut plan = self.launches(steps, elements).threads_differ();
@@ -232,7 +232,7 @@ impl EqualWork {
         }
     }
 
-    /// A run whose kernels nobody saw: events around calls do not tell the kernels of a graph apart.
+    /// A run whose kernels were not recorded: events around calls do not tell the kernels of a graph apart.
     pub(crate) const fn add_uncounted(&mut self) {
         self.runs += 1;
     }

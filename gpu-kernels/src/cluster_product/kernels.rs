@@ -79,7 +79,7 @@ impl Product {
         let column = thread::block_idx_y() * PRODUCT_COLUMNS + 4 * thread::thread_idx_x();
         let first = (thread::block_idx_x() * PRODUCT_ROWS) as usize;
         for (row, sums) in (first..).zip(sums) {
-            // SAFETY: inside the product, which has so many rows and columns.
+            // SAFETY: inside the product, which has these rows and columns.
             unsafe { *self.c.add(row * columns + column as usize).cast() = Float4(sums) };
         }
     }
@@ -220,7 +220,7 @@ pub unsafe fn product_dsmem(
                 }));
             }
             Role::Pass => stages.pass_each(product.tiles, |stage| {
-                // The share has come through the asynchronous proxy, and its arrival was seen by this thread: now it is read
+                // The share has arrived through the asynchronous proxy, and its arrival was seen by this thread: now it is read
                 // through that proxy again.
                 fence::proxy_async_shared();
                 stage.full().arrive();

@@ -46,7 +46,7 @@ impl Stages {
         };
         let computing_warps = COMPUTING / LANES;
         let blocks = if shared { cluster::block_count() } else { 1 };
-        // SAFETY: the places are this struct's, and nobody uses them before the barrier of the cluster.
+        // SAFETY: the places are this struct's, and no thread uses them before the barrier of the cluster.
         unsafe {
             if thread::thread_idx_x() == 0 {
                 for stage in 0..STAGES {
@@ -114,7 +114,7 @@ impl Stages {
         bytes
     }
 
-    /// Calls `pass` when the block's own share of each tile has come.
+    /// Calls `pass` when the block's own share of each tile has arrived.
     ///
     /// # Safety
     /// One thread calls it, which is not the one that fetches.

@@ -50,7 +50,7 @@ pub unsafe fn gemm_mma_sync(a: *const u16, b: *const u16, c: *mut u16, m: u32, n
 /// The operands are of this shape, and all threads of the block are here.
 #[inline(always)]
 unsafe fn multiply_all(work: Work) {
-    // SAFETY: all threads go the same way, and a stage is written behind the barrier after which nobody reads it.
+    // SAFETY: all threads go the same way, and a stage is written behind the barrier after which no thread reads it.
     unsafe {
         let mut ring = Ring::new(work);
         for _ in 0..STAGES - 1 {
@@ -174,7 +174,7 @@ impl Operand {
     /// Issues the thread's copies of a tile of `rows` rows, `at_once` by all threads, with zeros for what is outside of the operand.
     ///
     /// # Safety
-    /// Nobody uses the tile's room.
+    /// No thread uses the tile's room.
     #[inline(always)]
     unsafe fn fetch(&self, to: SharedPtr<u8>, first_term: u32, rows: u32, at_once: u32) {
         let t = thread::thread_idx_x();

@@ -131,7 +131,7 @@ impl Ring {
     #[inline(always)]
     unsafe fn initialise(&self, blocks: u32) {
         for stage in 0..STAGES {
-            // SAFETY: the places are the ring's, and nobody uses them yet.
+            // SAFETY: the places are the ring's, and no thread uses them yet.
             unsafe {
                 self.barriers.add(stage).init(1);
                 self.barriers

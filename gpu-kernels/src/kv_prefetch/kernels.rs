@@ -147,7 +147,7 @@ pub unsafe fn attention_staged(
 /// [`KV_MAX_PAGES`] pages.
 ///
 /// Where `stamps` is not null, block (0, 0) stores the multiprocessor's clock for each page: when its copies were issued, and, `pages`
-/// places further on, when they had come.
+/// places further on, when they had arrived.
 #[kernel(launch_bounds(320))]
 pub unsafe fn attention_prefetched(
     table: *const *const f32,
@@ -245,7 +245,7 @@ impl Ring {
     #[inline(always)]
     unsafe fn initialise(&self, witnessed: bool) {
         let warps = KV_CONSUMERS / LANES;
-        // SAFETY: the places are the ring's, and nobody uses them yet.
+        // SAFETY: the places are the ring's, and no thread uses them yet.
         unsafe {
             for stage in 0..self.stages {
                 self.barriers.add(stage).init(1);

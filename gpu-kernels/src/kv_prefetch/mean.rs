@@ -101,7 +101,7 @@ impl Means {
     /// One thread calls it, before a barrier of the block.
     #[inline(always)]
     pub(super) unsafe fn initialise(&self) {
-        // SAFETY: the place is this struct's, and nobody uses it yet.
+        // SAFETY: the place is this struct's, and no thread uses it yet.
         unsafe { self.there.init(WARPS) };
     }
 

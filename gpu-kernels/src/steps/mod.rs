@@ -22,7 +22,7 @@ pub(crate) mod plain;
 /// Element `i` of `n` after the step, from `x` as it was before.
 ///
 /// # Safety
-/// `x` has `n` elements, of which `i` is one, and nobody writes them.
+/// `x` has `n` elements, of which `i` is one, and no thread writes them.
 #[inline(always)]
 unsafe fn relaxed(x: *const f32, n: usize, i: usize) -> f32 {
     let left = if i == 0 { n - 1 } else { i - 1 };

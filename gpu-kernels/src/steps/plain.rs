@@ -17,7 +17,7 @@ pub unsafe fn relax(x: &[f32], y: *mut f32) {
     }
 }
 
-/// So many steps, from `x` to `y` and back, one element per thread of the grid: of an even number the results are in `x`. `arrivals`
+/// `steps` steps, from `x` to `y` and back, one element per thread of the grid: of an even number the results are in `x`. `arrivals`
 /// is one word, 0 at the beginning. For a cooperative launch: all blocks must be resident.
 #[kernel]
 pub unsafe fn relax_persistent(x: *mut f32, y: *mut f32, n: usize, arrivals: *mut u32, steps: u32) {
@@ -46,7 +46,7 @@ unsafe fn wait_for_all_blocks(arrivals: *mut u32, round: u32) {
     thread::sync_threads();
     if thread::thread_idx_x() == 0 {
         let all = round * thread::grid_dim_x();
-        // SAFETY: the word is accessed atomically only. Nobody arrives for the next round before all have arrived for this one.
+        // SAFETY: the word is accessed atomically only. No thread arrives for the next round before all have arrived for this one.
         unsafe {
             atomic_fetch_add_u32_device(arrivals, Ordering::Release, 1);
             while atomic_load_32_device(arrivals, Ordering::Acquire) < all {}

@@ -32,7 +32,7 @@ pub unsafe fn fma_tiles_unspecialised(input: &[f32], output: *mut f32, rounds: u
 /// all under way at the same time.
 ///
 /// # Safety
-/// `from` points to `len` elements, nobody else accesses the tile, and whole warps are here.
+/// `from` points to `len` elements, no other thread accesses the tile, and whole warps are here.
 #[inline(always)]
 unsafe fn load<const THREADS: u32, const LOADS: usize>(
     tile: SharedPtr<f32>,

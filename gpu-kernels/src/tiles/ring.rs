@@ -1,5 +1,5 @@
 //! The ring of stages in the specialised kernels of [`tiles`](super) whose tiles come by asynchronous copies: producers
-//! only issue them, and mbarriers are told when the bytes have come.
+//! only issue them, and their bytes complete on mbarriers.
 //!
 //! The *full* barrier of a stage completes a phase when the tile is there, the *empty* one when all consumer warps have
 //! read it. Both sides go around the ring and flip the parity that they wait for with each round; the producer begins with
@@ -43,7 +43,7 @@ impl Ring {
     #[inline(always)]
     pub(super) unsafe fn initialise(&self, producers: u32) {
         for stage in 0..STAGES {
-            // SAFETY: the places are the ring's, and nobody uses them yet.
+            // SAFETY: the places are the ring's, and no thread uses them yet.
             unsafe {
                 self.barriers.add(stage).init(producers);
                 self.barriers.add(STAGES + stage).init(CONSUMERS / LANES);

@@ -96,7 +96,7 @@ impl Device {
         Ok(self.stream.synchronize()?)
     }
 
-    /// Runs a kernel in clusters of so many blocks along x, and waits for it.
+    /// Runs a kernel in clusters of this many blocks along x, and waits for it.
     ///
     /// # Safety
     /// As for [`run`](Self::run).
@@ -225,7 +225,7 @@ pub fn numbers(seed: u32, count: usize) -> Vec<f32> {
         .collect()
 }
 
-/// Fails at the first element that is further from its reference than `tolerance`, or is no number.
+/// Fails at the first element that is further from its reference than `tolerance`, or is not a number.
 pub fn near(what: &str, found: &[f32], expected: &[f64], tolerance: f64) -> Result<()> {
     ensure!(found.len() == expected.len(), "{what}: another length");
     for (i, (&found, &expected)) in found.iter().zip(expected).enumerate() {

@@ -30,7 +30,7 @@ impl Stamps {
         (0..self.issued.len()).map(at).collect()
     }
 
-    /// Cycles from a page's issue to its arrival, in the mean, and from one arrival to the next.
+    /// Cycles from a page's issue to its arrival, on average, and from one arrival to the next.
     fn cycles(&self) -> [u64; 2] {
         let pages = self.issued.len() as u64;
         let ways = self.issued.iter().zip(&self.come).map(|(issued, come)| come - issued);
@@ -49,7 +49,7 @@ pub fn run(part: &mut Part) -> Result<()> {
          while one is used. The time of a page's way does not shrink: what shrinks is the time between pages.",
     );
 
-    let titles = ["stages", "most on their way", "in the mean", "cycles of a way", "between pages"];
+    let titles = ["stages", "most on their way", "on average", "cycles of a way", "between pages"];
     let mut table = Table::new(titles);
     let mut found = Vec::new();
     for stages in STAGES {

@@ -12,7 +12,7 @@ const FEW: &str = "the few pages that a model is given do not make up for the st
 /// One stage takes a page's way, about 1,100 cycles, and the computing, about 400. An H200's memory gives each multiprocessor a page in
 /// 920 cycles, an H100's in 1,400: that is all that is left to gain there.
 const LEAST: f64 = 1.05;
-/// What a launch with too much shared memory is told.
+/// The code of a launch with too much shared memory.
 const REFUSED: &str = "CUDA_ERROR_INVALID_VALUE";
 
 /// The part.

@@ -17,7 +17,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let multiprocessors = part.device().multiprocessors()?;
     part.predict(format!(
         "Places are blocks per multiprocessor, as the driver computes them, times {multiprocessors} multiprocessors.\n\
-         So many blocks may wait for each other; a launch with one more is refused."
+         As many blocks may wait for each other; a launch with one more is refused."
     ));
 
     let mut table = Table::new(["a block", "per multiprocessor", "places", "so many", "one more"]);

@@ -87,7 +87,7 @@ pub fn run(part: &mut Part) -> Result<()> {
         "host/persistent", "one launch costs the host little" => share(host).at_most(0.02);
     }
     part.take_away(
-        "Steps of a microsecond belong into a graph or into one kernel, not into launches.",
+        "Steps of a microsecond belong in a graph or in one kernel, not in launches.",
     );
     Ok(())
 }

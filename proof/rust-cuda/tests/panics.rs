@@ -113,7 +113,7 @@ fn the_software_gpu_shows_the_whole_message() -> Result<()> {
     Ok(())
 }
 
-/// What a GPU executes, but for the traps, which would end the context.
+/// What a GPU executes, except the traps, which would end the context.
 #[test]
 fn a_host_that_asks_learns_the_place() -> Result<()> {
     if !can_run() {

@@ -101,7 +101,7 @@ impl fmt::Display for NvvmArch {
 }
 
 impl NvvmArch {
-    /// What rustc is told of the PTX version, which `cuda_std` sees as `target_feature`: the one that introduced the
+    /// The flag for the PTX version, which `cuda_std` sees as `target_feature`: the one that introduced the
     /// architecture, for the A100 and Hopper the next, since `mbarrier.test_wait.parity` and LLVM's `barrier.cluster` need
     /// it. Volta's own, 6.0, is LLVM's default and the one that every driver loads.
     pub(crate) fn rustc_feature(self) -> Option<String> {

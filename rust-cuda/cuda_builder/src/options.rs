@@ -90,7 +90,7 @@ impl Options {
         })
     }
 
-    /// What rustc is told of every crate.
+    /// rustc's flags for every crate.
     pub(crate) fn flags(&self) -> Vec<String> {
         let mut flags = vec![
             format!("-Ctarget-cpu={}", self.arch.target_cpu()),
@@ -115,7 +115,7 @@ impl Options {
         flags
     }
 
-    /// What rustc is told of the crate of kernels alone, where all code is generated.
+    /// rustc's flags for the crate of kernels alone, where all code is generated.
     pub(crate) fn code_generation(&self) -> Vec<String> {
         let mut flags = vec![
             format!(

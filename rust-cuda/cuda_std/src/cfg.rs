@@ -56,7 +56,7 @@ impl ComputeCapability {
     /// The capability that the module is compiled for, a constant: branches on it are decided at compile time.
     ///
     /// # Panics
-    /// On the host, which has none.
+    /// On the host, which has no architecture of this kind.
     #[inline(always)]
     pub fn from_cuda_arch_env() -> Self {
         const ARCH: Option<&str> = option_env!("CUDA_ARCH");

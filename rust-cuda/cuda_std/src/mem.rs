@@ -30,7 +30,7 @@ mod allocator {
     /// What `malloc` aligns to.
     const MALLOC_ALIGN: usize = 16;
 
-    // SAFETY: `malloc` gives memory of that size to nobody else until `free`. For more than its alignment the memory is longer,
+    // SAFETY: `malloc` gives memory of that size to no other caller until `free`. For more than its alignment the memory is longer,
     // and the address that it gave stands in front of the one that is used.
     unsafe impl GlobalAlloc for CUDAAllocator {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {

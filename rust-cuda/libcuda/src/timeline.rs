@@ -18,7 +18,7 @@ pub(crate) const VARIABLE: &str = "SOFTWARE_GPU_TIMELINE";
 /// Where the timeline goes.
 struct Asked {
     file: String,
-    /// A process that this one forks inherits the rest; what is said here is not about it.
+    /// A process that this one forks inherits the rest; these notes are not about it.
     process: u32,
 }
 

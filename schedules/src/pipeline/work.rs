@@ -57,7 +57,7 @@ impl Slot {
 }
 
 impl Work {
-    /// Blocks of the left and the right kernel with so many bytes of shared memory have a multiprocessor to themselves.
+    /// Bytes of shared memory with which blocks of the left and the right kernel have a multiprocessor to themselves.
     pub fn new(alone: u32, input: LockedBuffer<f32>, chunks: Vec<Range<usize>>) -> Result<Self> {
         let kernels = Kernels::load(gpu_kernels::SM_70)?;
         kernels.fma_tiles_unspecialised.allow_dynamic_shared_bytes(alone)?; // cuFuncSetAttribute(…)

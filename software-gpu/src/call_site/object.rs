@@ -1,7 +1,7 @@
 //! Which file an address of the program's code was loaded from.
 
 /// Whether the code at the address is the C library's or the dynamic linker's, which are never where a program makes a
-/// call. Where it was loaded from cannot be told, it is the program's.
+/// call. If its file is unknown, it is the program's.
 #[cfg(unix)]
 pub(super) fn is_system(address: usize) -> bool {
     use std::ffi::{CStr, OsStr, c_char, c_int, c_void};

@@ -42,7 +42,7 @@ fn a_free_that_waits_for_a_function_that_waits_for_the_callers_lock_is_said() {
     driver
         .host_function(stream, takes_the_lock, std::ptr::null_mut())
         .expect("is enqueued");
-    let _held = LOCK.lock().expect("nobody else has it");
+    let _held = LOCK.lock().expect("no other thread has it");
     let _ = cu!(cuMemFree_v2(memory => Address));
 }
 

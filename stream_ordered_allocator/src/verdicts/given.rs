@@ -22,7 +22,7 @@ impl Given {
     /// What an allocation gave, after memory at this address had been freed. It is freed again, in `stream`.
     ///
     /// # Errors
-    /// Those of the allocation, but for memory that is not there, and of the free.
+    /// Errors from the allocation (except out of memory) and from the free.
     pub fn by<T: DeviceCopy>(
         allocated: CudaResult<DeviceBuffer<T>>,
         freed: DevicePointer<T>,

@@ -28,7 +28,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     part.predict(
         "cuMemAlloc: every batch waits for the device where it frees, and batches with large matrices for the operating\n\
          system too: they take at least 1.05x as long as with a pool, and the slowest no less. Pool and arena: no batch\n\
-         waits but for its output, and a pool that has grown takes at most 1.25x as long as an arena.",
+         waits except for its output, and a pool that has grown takes at most 1.25x as long as an arena.",
     );
     let longest = part.elements::<f32>(SCORES)?.isqrt();
     if longest > MOST_TOKENS {

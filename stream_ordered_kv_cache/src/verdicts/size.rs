@@ -6,7 +6,7 @@ use crate::cache::LAYERS;
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
 
-/// Tokens of a page, where nothing else is said.
+/// Tokens of a page by default.
 const PAGE_TOKENS: usize = 16;
 
 /// The tokens that the command line asks for.
@@ -27,9 +27,9 @@ pub fn tokens(part: &Part) -> Result<Option<usize>, UsageError> {
     }
 }
 
-/// The tokens before the first step of `append`: what the command line asks for, or several numbers to choose from. There is
-/// none of them at which an H200 is on the edge: it would choose now this number and now that one, and two runs could not be
-/// compared.
+/// The tokens before the first step of `append`: what the command line asks for, or several numbers to choose from. At none
+/// of them is an H200 on the edge: there it would choose one number in one run and another in the next, and two runs could not
+/// be compared.
 pub fn prompts(part: &Part) -> Result<Vec<usize>, UsageError> {
     let several = vec![64, 96, 128, 192, 256, 512];
     Ok(tokens(part)?.map_or(several, |prompt| vec![prompt]))

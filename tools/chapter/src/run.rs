@@ -269,7 +269,7 @@ impl Run<'_> {
         Ok(())
     }
 
-    /// The results of a target, after telling how its parts ended; without results, why there are none.
+    /// The results of a target, after telling how its parts ended; without results, the reason.
     fn results(&mut self, one: &Selected, ended: &Ended) -> Result<Results, String> {
         let name = &one.program.name;
         let file = self.folder.place().join(format!("{name}.json"));

@@ -1,4 +1,4 @@
-//! `compare`: one run, two runs, and what is none.
+//! `compare`: one run, two runs, and other files.
 
 mod support;
 

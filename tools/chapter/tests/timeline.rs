@@ -115,7 +115,7 @@ fn write_export(path: &Path, version: Version) {
     for (stream, flag) in [(13, 2), (14, 2), (15, 1)] {
         export.stream(stream, flag);
     }
-    // A pageable copy keeps the host.
+    // A pageable copy blocks the host.
     export.copy(1, 0, 13, (-20, 602), (0, 600));
     export.kernel("scale", 64, 14, (604, 606), (608, 700));
     // An event.

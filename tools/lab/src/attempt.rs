@@ -285,7 +285,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// A record, or why it is none.
+/// A record, or why it is invalid.
 type ReadRecord = Result<LabRecord, String>;
 
 fn is_right(record: &LabRecord) -> bool {

@@ -118,7 +118,7 @@ pub enum Check {
     Compiles,
     /// Every element of the result is right.
     Right,
-    /// The checkers of the software GPU report nothing. A GPU has none: there it is not judged.
+    /// The checkers of the software GPU report nothing. A GPU has no checkers: there it is not judged.
     Unreported,
     /// The device did exactly the work of the goal: bytes copied each way, launches and threads of kernels.
     EqualWork,
@@ -135,7 +135,7 @@ pub enum Check {
     },
     /// The time from the first operation to the end of the last.
     Within {
-        /// At most so many times what it is compared with.
+        /// At most this many times what it is compared with.
         times: f64,
         /// The same on an NVIDIA GPU. Without it the time is not judged there: the host's own speed decides.
         nvidia: Option<f64>,
@@ -247,7 +247,7 @@ impl Catalogue {
             for id in &lab.fails {
                 if !lab.criteria.iter().any(|criterion| criterion.id == *id) {
                     bail!(
-                        "labs.toml: {} fails with {id}, which is none of its criteria",
+                        "labs.toml: {} fails with {id}, which is not one of its criteria",
                         lab.name
                     );
                 }
@@ -275,7 +275,7 @@ impl Catalogue {
     /// The lab of this name, number, or unique part of a name.
     ///
     /// # Errors
-    /// [`UsageError`] when there is none, or there are several.
+    /// [`UsageError`] when no lab or several labs match.
     pub fn find(&self, word: &str) -> Result<&Lab> {
         let word = word.rsplit('/').next().unwrap_or(word);
         let word = word.strip_suffix(".rs").unwrap_or(word);

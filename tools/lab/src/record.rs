@@ -8,7 +8,7 @@ use std::path::Path;
 /// The longest record that is read. Those of the labs have less than a MiB.
 const MOST_BYTES: u64 = 16 << 20;
 
-/// Reads a record; `None` if there is no file. Whatever is no record that a recorder writes is refused, with the reason.
+/// Reads a record; `None` if there is no file. Anything but a record that a recorder writes is refused, with the reason.
 pub fn read(path: &Path) -> Option<Result<LabRecord, String>> {
     match open(path) {
         Ok(file) => Some(parsed(file)),
@@ -57,7 +57,7 @@ mod tests {
     use super::*;
     use std::fs;
 
-    /// What is said of a path.
+    /// The message about a path.
     fn refused(path: &Path) -> String {
         let read = read(path).expect("a file");
         read.expect_err("no record")

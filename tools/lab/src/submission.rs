@@ -56,7 +56,7 @@ impl Submission {
         } else if path.is_file() {
             self.take(path, file()?, catalogue)
         } else {
-            bail!("it is no folder, archive or file")
+            bail!("it is not a folder, archive or file")
         }
     }
 

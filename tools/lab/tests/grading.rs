@@ -1,4 +1,4 @@
-//! Submissions that do their worst: each costs its own student one lab, and nobody else anything.
+//! Submissions that do their worst: each costs its own student one lab, and affects no other.
 
 #![cfg(target_os = "linux")]
 

@@ -100,7 +100,7 @@ fn an_exercise_and_its_solution_are_twins() {
                 lab.name
             );
         }
-        // The shorter of both is found in the other but for a few lines: the same text.
+        // The shorter of both is found in the other except for a few lines: the same text.
         let lines = |text: &str| -> BTreeSet<String> {
             text.lines().map(|line| line.trim().to_owned()).collect()
         };

@@ -78,7 +78,7 @@ impl Record {
     }
 }
 
-/// Verifies a lab whose solution leaves these records, run by run, and whose exercise the first one. Returns what is said, and how
+/// Verifies a lab whose solution leaves these records, run by run, and whose exercise the first one. Returns the output, and how
 /// each run of the solution was started.
 fn verified(lab: &str, records: &[Record]) -> (String, Vec<String>) {
     let folder = tempfile::tempdir().expect("a folder");

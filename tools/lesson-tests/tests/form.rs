@@ -199,7 +199,7 @@ fn a_lesson_that_judges_itself_is_no_lecture() {
         }\n";
     assert_eq!(
         faults(judging, None),
-        ["names examples_host", "1 of 4 lines are CUDA operations"]
+        ["names examples_host", "1 of 6 lines are CUDA operations"]
     );
     assert_eq!(faults("use rayon::prelude::*;\n", None), ["names rayon"]);
     let hidden = "let size = examples_host::size::ByteSize::mib(1);\nstream.synchronize()?;\n";

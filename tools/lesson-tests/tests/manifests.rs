@@ -47,7 +47,8 @@ fn disagreements(package: &Value, target: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The texts of a target's source files: of a library or `main.rs` all beside it, but no other target's.
+/// The texts of a target's source files: of a library or `main.rs` all beside it, but no other target's. Verdicts are modules of
+/// `main.rs`, also beside a library.
 fn sources_of(path: &Path, library: bool, targets: &[Value]) -> Vec<String> {
     let main = path.file_name().is_some_and(|name| name == "main.rs");
     let has_library = targets.iter().any(|target| {
@@ -56,9 +57,15 @@ fn sources_of(path: &Path, library: bool, targets: &[Value]) -> Vec<String> {
             .any(|kind| text(kind) == "lib")
     });
     let whole_folder = library || (main && !has_library);
+    let folder = path.parent().expect("a file lies in a folder");
+    let verdicts = folder.join("verdicts");
     let mut files = vec![path.to_owned()];
+    if main && has_library && verdicts.is_dir() {
+        files.extend(rust_files(&verdicts));
+    }
     if whole_folder {
-        files = rust_files(path.parent().expect("a file lies in a folder"));
+        files = rust_files(folder);
+        files.retain(|file| main || !has_main(targets) || !file.starts_with(&verdicts));
         files.retain(|file| {
             file == path
                 || !targets
@@ -72,17 +79,25 @@ fn sources_of(path: &Path, library: bool, targets: &[Value]) -> Vec<String> {
         .collect()
 }
 
+fn has_main(targets: &[Value]) -> bool {
+    let mut paths = targets.iter().map(|target| text(&target["src_path"]));
+    paths.any(|path| path.ends_with("main.rs"))
+}
+
 fn has_unit_test(source: &str) -> bool {
     source
         .lines()
         .any(|line| line.trim_start().starts_with("#[test]") || line.contains("proptest! {"))
 }
 
-/// Whether a doc comment has a code block that rustdoc compiles.
+/// Whether a doc comment has a code block that rustdoc compiles, or is a file, which is not looked into.
 fn has_doc_test(source: &str) -> bool {
     let mut inside = false;
     for line in source.lines() {
         let line = line.trim_start();
+        if line.starts_with("#![doc = include_str!") {
+            return true;
+        }
         let Some(text) = line
             .strip_prefix("///")
             .or_else(|| line.strip_prefix("//!"))

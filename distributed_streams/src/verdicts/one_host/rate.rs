@@ -31,7 +31,7 @@ impl Rate {
     }
 }
 
-/// The rates of one GPU and of all together: in, out, and over to the next. A copy has so many bytes.
+/// The rates of one GPU and of all together: in, out, and over to the next. `bytes` is the size of one copy.
 pub fn rates(
     part: &mut Part,
     copies: &mut Copies,

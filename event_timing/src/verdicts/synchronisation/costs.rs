@@ -8,7 +8,7 @@ use examples_host::prelude::*;
 use gpu_kernels::{Signature as _, affine_rounds};
 use std::time::Duration;
 
-/// Prints, for each variant, what a step takes, how long it keeps the host's thread, the share of that in which the thread
+/// Prints, for each variant, what a step takes, how long it blocks the host's thread, the share of that in which the thread
 /// burned CPU time, and how long the device is idle before the next step. Returns these idle times: medians.
 ///
 /// # Errors

@@ -27,7 +27,7 @@ struct Fragments {
 pub(super) unsafe fn multiply<const PAIRS: usize>(ring: &mut Ring) -> Sums {
     let places = places::<PAIRS>();
     let mut sums = [[[0.0; 4]; 12]; 4];
-    // SAFETY: the caller's; a stage is fetched into behind the barrier after which nobody reads it.
+    // SAFETY: the caller's; a stage is fetched into behind the barrier after which no thread reads it.
     unsafe {
         let mut fragments = Fragments::first(ring, places);
         for _ in 0..ring.matrices.shape[2].div_ceil(GEMM_TERMS) {
@@ -109,7 +109,7 @@ impl Fragments {
                 // The last three fragments of the terms are in registers: what is loaded from now on is of the next.
                 let is_next = PAIR + 3 >= PAIRS;
                 let (quarter, pair) = if is_next { (next, PAIR + 3 - PAIRS) } else { (QUARTER, PAIR + 3) };
-                // SAFETY: the caller's; behind the last 16 terms of a stage, nobody needs it any more.
+                // SAFETY: the caller's; behind the last 16 terms of a stage, no thread needs it any more.
                 unsafe {
                     if QUARTER == 3 && PAIR + 3 == PAIRS {
                         ring.next();

@@ -58,7 +58,7 @@ impl Ring {
         };
         ring.aim();
         for _ in 0..STAGES - 1 {
-            // SAFETY: nobody uses the stages yet.
+            // SAFETY: no thread uses the stages yet.
             unsafe { ring.fetch(0..COPIES) };
             ring.close();
             ring.advance();

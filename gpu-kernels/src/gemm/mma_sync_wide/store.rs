@@ -70,7 +70,7 @@ fn transposed(quarter: u32, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
     [a, b, c, d]
 }
 
-/// Gives the second word for the first one of the lane that is so many further, which gets it for its own second.
+/// Exchanges the second word with the first one of the lane that is `lanes` further.
 #[inline(always)]
 fn exchange(first: u32, second: u32, is_further: bool, lanes: u32) -> (u32, u32) {
     let given = if is_further { first } else { second };

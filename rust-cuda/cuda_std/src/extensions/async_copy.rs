@@ -19,8 +19,8 @@ macro_rules! copies {
         #[doc = $doc]
         ///
         /// # Safety
-        /// Both sides are valid for so many bytes and aligned to them; `from` is in global memory; nobody else accesses `to`,
-        /// and nobody writes to `from`, until the copy is complete.
+        /// Both sides are valid for that many bytes and aligned to them; `from` is in global memory; no other thread accesses `to`,
+        /// and no thread writes to `from`, until the copy is complete.
         #[gpu_only]
         pub unsafe fn $function<T>(to: SharedPtr<T>, from: *const T) {
             // SAFETY: the caller's.
@@ -48,7 +48,7 @@ copies! {
 /// `from` no more than these bytes are read.
 ///
 /// # Safety
-/// As for [`copy_16`], but that `from` is valid for `bytes` bytes.
+/// As for [`copy_16`], but that `from` is valid for that many bytes.
 #[gpu_only]
 pub unsafe fn copy_16_zero_filled<T>(to: SharedPtr<T>, from: *const T, bytes: u32) {
     // SAFETY: the caller's.

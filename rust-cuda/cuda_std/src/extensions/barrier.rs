@@ -16,7 +16,7 @@ use crate::gpu_only;
 #[cfg(target_os = "cuda")]
 use crate::llvm;
 
-/// Arrives at barrier number `barrier` and waits until `threads` threads have come (PTX `bar.sync`).
+/// Arrives at barrier number `barrier` and waits until `threads` threads have arrived (PTX `bar.sync`).
 ///
 /// # Safety
 /// The module's contract.

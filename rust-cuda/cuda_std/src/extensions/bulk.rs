@@ -1,6 +1,6 @@
 //! Copies of many bytes at once, which one thread issues and the hardware carries out.
 //!
-//! Copies into shared memory tell an mbarrier object of the bytes that have come: somebody must have told it to
+//! Copies into shared memory complete their bytes on an mbarrier object, which has to
 //! [expect](crate::extensions::mbarrier::Mbarrier::arrive_expect_tx) them. Copies into global memory go into groups of the thread that
 //! issues them, as those of [`async_copy`](mod@crate::extensions::async_copy) do.
 //!
@@ -19,11 +19,11 @@ use crate::extensions::cluster::ClusterPtr;
 use crate::extensions::mbarrier::Mbarrier;
 use crate::gpu_only;
 
-/// Copies `bytes` bytes from global memory into the block's shared memory; `barrier` is told of them (PTX
+/// Copies `bytes` bytes from global memory into the block's shared memory; `barrier` completes them (PTX
 /// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes`).
 ///
 /// # Safety
-/// Both sides are valid for so many bytes and aligned to 16; nobody else accesses `to`, and nobody writes to `from`,
+/// Both sides are valid for `bytes` bytes and aligned to 16; no other thread accesses `to`, and no thread writes to `from`,
 /// until the barrier's phase is complete; the barrier is initialised.
 #[gpu_only]
 pub unsafe fn copy_to_shared<T>(to: SharedPtr<T>, from: *const T, bytes: u32, barrier: Mbarrier) {
@@ -43,11 +43,11 @@ pub unsafe fn copy_to_shared<T>(to: SharedPtr<T>, from: *const T, bytes: u32, ba
 
 /// Copies `bytes` bytes from global memory into the shared memory of several blocks of the cluster, at the same place in each: into
 /// that of the blocks whose bits are set in `blocks`, by their numbers in the cluster. The object in the place of `barrier` in each
-/// of them is told of them (PTX
+/// of them completes them (PTX
 /// `cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster`). The bytes are read once.
 ///
 /// # Safety
-/// As for [`copy_to_shared`], in each of the blocks: somebody must have told each one's object to expect the bytes, or does so before
+/// As for [`copy_to_shared`], in each of the blocks: each one's object expects the bytes, or is made to before
 /// its phase can end. None of the blocks has exited before its phase is complete.
 #[gpu_only]
 pub unsafe fn multicast_to_cluster<T>(
@@ -73,7 +73,7 @@ pub unsafe fn multicast_to_cluster<T>(
 }
 
 /// Copies `bytes` bytes from the block's shared memory into that of a block of the cluster; `barrier`, in the same block's
-/// shared memory as `to`, is told of them (PTX `cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`).
+/// shared memory as `to`, completes them (PTX `cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes`).
 ///
 /// # Safety
 /// As for [`copy_to_shared`]; the other block has not exited before the phase is complete.
@@ -101,7 +101,7 @@ pub unsafe fn copy_to_cluster<T>(
 /// `cp.async.bulk.global.shared::cta.bulk_group`).
 ///
 /// # Safety
-/// Both sides are valid for so many bytes and aligned to 16; nobody else accesses `to`, and nobody writes to `from`, until
+/// Both sides are valid for `bytes` bytes and aligned to 16; no other thread accesses `to`, and no thread writes to `from`, until
 /// the copy is complete.
 #[gpu_only]
 pub unsafe fn copy_to_global<T>(to: *mut T, from: SharedPtr<T>, bytes: u32) {

@@ -53,7 +53,7 @@ impl Mbarrier {
     /// [`fence::mbarrier_init`](crate::extensions::fence::mbarrier_init) too.
     ///
     /// # Safety
-    /// The module's contract, but for the object, which is not there yet.
+    /// The module's contract, except that the object does not exist yet.
     #[gpu_only]
     pub unsafe fn init(self, arrivals: u32) {
         // SAFETY: the caller keeps the contract.
@@ -70,7 +70,7 @@ impl Mbarrier {
     /// Ends the object's life; its memory may serve something else (PTX `mbarrier.inval`).
     ///
     /// # Safety
-    /// The module's contract; nobody uses the object any more.
+    /// The module's contract; no thread uses the object any more.
     #[gpu_only]
     pub unsafe fn inval(self) {
         // SAFETY: the caller keeps the contract.
@@ -157,7 +157,7 @@ impl Mbarrier {
     ///
     /// PTX ISA, *mbarrier.test_wait, mbarrier.try_wait*: the parity tells only the current phase and the one just before it
     /// apart, so a thread that asks has to be at most one phase behind. `true` makes visible what was done before the
-    /// arrivals at that phase, asynchronous copies that the object was told of included; `false` makes nothing visible.
+    /// arrivals at that phase, asynchronous copies that complete on the object included; `false` makes nothing visible.
     ///
     /// # Safety
     /// The module's contract; the phase is the current one or the one before.

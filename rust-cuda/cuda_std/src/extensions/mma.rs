@@ -52,7 +52,7 @@ pub unsafe fn m16n8k16_bf16(a: [u32; 4], b: [u32; 2], c: [f32; 4]) -> [f32; 4] {
 /// first one, lanes 8 to 15 those of the second, and so on: 16 bytes each.
 ///
 /// # Safety
-/// The module's contract; each lane's `row` points to 16 aligned and initialised bytes, to which nobody stores meanwhile.
+/// The module's contract; each lane's `row` points to 16 aligned and initialised bytes, to which no thread stores meanwhile.
 #[gpu_only]
 pub unsafe fn load_x4<T>(row: SharedPtr<T>) -> [u32; 4] {
     let (a, b, c, d);
@@ -75,7 +75,7 @@ pub unsafe fn load_x4<T>(row: SharedPtr<T>) -> [u32; 4] {
 /// `stmatrix.sync.aligned.m8n8.x4.shared.b16`, sm_90).
 ///
 /// # Safety
-/// The module's contract; each lane's `row` points to 16 aligned bytes, which nobody else accesses meanwhile.
+/// The module's contract; each lane's `row` points to 16 aligned bytes, which no other thread accesses meanwhile.
 #[cfg(any(not(target_os = "cuda"), target_feature = "ptx80"))]
 #[gpu_only]
 pub unsafe fn store_x4<T>(row: SharedPtr<T>, [a, b, c, d]: [u32; 4]) {

@@ -38,11 +38,11 @@ pub unsafe fn acquire(map: *const TensorMap) {
     }
 }
 
-/// Copies the box at these coordinates into the block's shared memory; `barrier` is told of its bytes (PTX
+/// Copies the box at these coordinates into the block's shared memory; `barrier` completes its bytes (PTX
 /// `cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes`).
 ///
 /// # Safety
-/// The map has three dimensions. `to` has room for the box and is aligned as its swizzling demands; nobody else accesses it, and nobody
+/// The map has three dimensions. `to` has room for the box and is aligned as its swizzling demands; no other thread accesses it, and no thread
 /// writes to the tensor, until the barrier's phase is complete; the barrier is initialised.
 #[gpu_only]
 pub unsafe fn copy_to_shared<T>(
@@ -67,8 +67,8 @@ pub unsafe fn copy_to_shared<T>(
 }
 
 /// Copies the box at these coordinates into the shared memory of several blocks of the cluster, at the same place in each: into that of the
-/// blocks whose bits are set in `blocks`, by their numbers in the cluster. The object in the place of `barrier` in each of them is told
-/// of its bytes (PTX
+/// blocks whose bits are set in `blocks`, by their numbers in the cluster. The object in the place of `barrier` in each of them
+/// completes its bytes (PTX
 /// `cp.async.bulk.tensor.3d.shared::cluster.global.tile.mbarrier::complete_tx::bytes.multicast::cluster`).
 ///
 /// # Safety
@@ -101,7 +101,7 @@ pub unsafe fn multicast_to_cluster<T>(
 /// [`bulk`](mod@crate::extensions::bulk) (PTX `cp.async.bulk.tensor.3d.global.shared::cta.tile.bulk_group`).
 ///
 /// # Safety
-/// The map has three dimensions. `from` holds the box and is aligned as its swizzling demands; nobody writes to it, and nobody else accesses
+/// The map has three dimensions. `from` holds the box and is aligned as its swizzling demands; no thread writes to it, and no other thread accesses
 /// the tensor's part, until the copy is complete.
 #[gpu_only]
 pub unsafe fn copy_to_global<T>(map: *const TensorMap, [x, y, z]: [u32; 3], from: SharedPtr<T>) {

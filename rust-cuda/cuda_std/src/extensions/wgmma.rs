@@ -1,7 +1,7 @@
 //! Matrix products of a warpgroup: four warps, of which the first one's number is a multiple of four. The tensor cores read both operands
 //! from shared memory, asynchronously, while the sums stay in the threads' registers.
 //!
-//! A product is issued, not computed: between [`fence`] and the end of [`wait_group`] for its group, nobody may touch the sums' registers or
+//! A product is issued, not computed: between [`fence`] and the end of [`wait_group`] for its group, no thread may touch the sums' registers or
 //! write to the operands. Copies that write operands as threads do need
 //! [`fence::proxy_async`](crate::extensions::fence::proxy_async) before the product; those of tensor maps do not.
 //!
@@ -99,7 +99,7 @@ macro_rules! m64n256k16 {
         /// `wgmma.mma_async.sync.aligned.m64n256k16.f32.bf16.bf16`).
         ///
         /// # Safety
-        /// The module's contract; the operands are in shared memory and stay as they are, and nobody reads or writes `sums`, until
+        /// The module's contract; the operands are in shared memory and stay as they are, and no thread reads or writes `sums`, until
         /// [`wait_group`] says that it is done. A [`fence`] is between the last access to `sums` and this.
         #[gpu_only]
         pub unsafe fn m64n256k16_bf16(sums: &mut Sums256, a: Descriptor, b: Descriptor, add: bool) {

@@ -61,7 +61,7 @@ pub const ON_HOPPER: &[Run] = &[
 /// Runs these kernels of a module.
 pub fn run_all(ptx: &str, runs: &[Run]) {
     let module = ptx::parse(ptx).unwrap_or_else(|error| panic!("{error}"));
-    // Only the messages of panics are in global variables, and there is none.
+    // Only the messages of panics are in global variables, and these kernels have no panics.
     let module = Executable::new(&module, latencies(), &|_| Some(0));
     let module = module.unwrap_or_else(|error| panic!("{error}"));
     for &(kernel, blocks, has_length, expected) in runs {

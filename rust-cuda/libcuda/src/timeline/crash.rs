@@ -1,7 +1,7 @@
 //! Programs that end by a signal, such as a segmentation fault.
 //!
 //! In a signal handler hardly anything may be done. So a thread waits for the day, writes the file while the handler waits,
-//! and then the signal takes its course. Signals that the program handles itself are left to it, but for faults, whose handlers
+//! and then the signal takes its course. Signals that the program handles itself are left to it, except faults, whose handlers
 //! run afterwards.
 
 #[cfg(not(unix))]
@@ -47,7 +47,7 @@ mod unix {
             return;
         }
         for (place, end) in PIPES.iter().zip(ends) {
-            // SAFETY: programs that this one starts are none of this one's.
+            // SAFETY: the records of programs that this one starts are their own.
             unsafe { libc::fcntl(end, libc::F_SETFD, libc::FD_CLOEXEC) };
             place.store(end, Ordering::Relaxed);
         }

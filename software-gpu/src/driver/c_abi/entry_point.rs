@@ -10,7 +10,7 @@ use crate::driver::host::threads::current;
 use crate::driver::reasons;
 
 /// Runs the body of an entry point. A panic is a defect of this crate: it is reported with the entry point's name and
-/// becomes `CUDA_ERROR_UNKNOWN`. Why a call fails is said by [`reasons`].
+/// becomes `CUDA_ERROR_UNKNOWN`. [`reasons`] explains why a call fails.
 pub(in crate::driver) fn guarded(
     name: &'static str,
     body: impl FnOnce() -> Result<(), CudaError>,

@@ -3,7 +3,7 @@
 //!
 //! The thread that [watches](super::idle) the modelled clock says so when nothing has happened for a while: no call, no event of
 //! the model, no work of any processor for the process, and all threads blocked. A thread that sleeps, or waits for input or
-//! with a time limit, may still act: then it takes much longer until it is said.
+//! with a time limit, may still act: then the report comes much later.
 
 use std::cell::Cell;
 use std::collections::BTreeMap;
@@ -20,7 +20,7 @@ use crate::driver::simulation::simulator::Simulator;
 use crate::driver::streams::stream::Stream;
 use crate::timeline::OpId;
 
-/// After how long without progress it is said, on the real clock, when no thread can act any more.
+/// Time without progress, on the real clock, after which the report comes when no thread can act any more.
 const CERTAIN: Duration = Duration::from_secs(2);
 /// The same when a thread may act by itself.
 const POSSIBLE: Duration = Duration::from_secs(60);

@@ -27,7 +27,7 @@ impl Step {
         truth(holds, found, limit)
     }
 
-    /// That the pool holds no more than then, although pieces of so many bytes have come and gone.
+    /// That the pool holds no more than then, although pieces of this many bytes were allocated and freed.
     pub fn no_more_than(&self, before: &Self, passed: usize) -> Expected {
         let holds = self.used == before.used && self.reserved == before.reserved;
         let (passed, reserved) = (units::bytes(passed as u64), units::bytes(self.reserved));

@@ -1,4 +1,4 @@
-//! A cache in host memory with known contents, and what attention must make of it.
+//! A cache in host memory with known contents, and the result that attention must have.
 
 use crate::cache::{LAYERS, page_len};
 use crate::prefetch::{Decode, STEPS};

@@ -1,5 +1,5 @@
 //! The file: what was recorded of one target on one device. It refers to claims, variants and groups by their ids and holds
-//! no sentence of the program's, but for what a model's claims found.
+//! no sentence of the program's, except the findings of a model's claims.
 
 use super::lines;
 use chapter_results::device::{Fingerprint, TimeSource};
@@ -133,7 +133,7 @@ pub fn path(folder: &Path, device: &Fingerprint, target: &str) -> PathBuf {
 }
 
 impl Expectations {
-    /// Reads the file of a target and a device; `None` when there is none.
+    /// Reads the file of a target and a device; `None` when the file is missing.
     ///
     /// # Errors
     /// When there is one that cannot be read, or that is not what it should be.

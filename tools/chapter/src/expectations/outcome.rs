@@ -184,7 +184,7 @@ fn counted(number: usize, noun: &str) -> String {
     format!("{number} {noun}{plural}")
 }
 
-/// What is said of figures that are not judged; empty if there are none.
+/// A line about the figures that are not judged; empty if all are judged.
 fn not_judged(varying: usize) -> String {
     match varying {
         0 => String::new(),

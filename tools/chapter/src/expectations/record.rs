@@ -33,8 +33,8 @@ pub struct Run<'a> {
     pub after: String,
 }
 
-/// The entry of a part, of at least one run of the same work; `None` when two runs of a model differ, which is against its
-/// nature, or there is none.
+/// The entry of a part, of at least one run of the same work; `None` when two runs of a model differ, which must not
+/// happen, or when there is no run.
 pub fn part(times: TimeSource, runs: &[Run<'_>]) -> Option<ExpectedPart> {
     let first = runs.first()?;
     match times {
@@ -105,7 +105,7 @@ pub fn modelled(part: &PartResults) -> ExpectedPart {
     }
 }
 
-/// What is expected of a model's part that runs after others than the recorded ones: the same, but for 1 % or the clock's
+/// What is expected of a model's part that runs after others than the recorded ones: the same within 1 % or the clock's
 /// resolution, and no timelines.
 pub fn loosened(exact: &ExpectedPart) -> ExpectedPart {
     let us_tolerance = |us: f64| (NEAR * us.abs()).max(RESOLUTION_US);

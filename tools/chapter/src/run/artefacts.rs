@@ -72,8 +72,8 @@ pub fn text(folder: &Path, name: &str, ended: &Ended) -> Result<()> {
 }
 
 /// Runs the program once more, watched by Nsight Systems: `nsys/TARGET.nsys-rep`, and beside it the results of that run,
-/// marked as profiled. With `export`, the report is exported as SQLite, too. Returns why there is no report, if there is
-/// none.
+/// marked as profiled. With `export`, the report is exported as SQLite, too. Returns why there is no report, if that is
+/// so.
 ///
 /// # Errors
 /// When nsys cannot be started.

@@ -11,7 +11,7 @@ const COLUMNS: usize = 79;
 /// How far a run has come.
 pub struct Progress {
     parts: usize,
-    /// What the line says; none where standard error is no terminal.
+    /// The line's text; `None` where standard error is not a terminal.
     line: Option<RefCell<String>>,
 }
 

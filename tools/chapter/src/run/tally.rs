@@ -13,7 +13,7 @@ pub struct Tally {
     skipped: usize,
     /// A part selected by name was skipped.
     pub named_skipped: bool,
-    /// An example did not understand what it was told.
+    /// An example refused its arguments.
     pub usage: bool,
 }
 

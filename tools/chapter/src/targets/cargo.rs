@@ -26,7 +26,7 @@ pub struct Package {
     pub name: String,
     /// Its `Cargo.toml`.
     pub manifest_path: PathBuf,
-    /// `package.metadata`; null where there is none.
+    /// `package.metadata`; null where it is missing.
     pub metadata: serde_json::Value,
 }
 
@@ -63,7 +63,7 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> anyhow::Result<T> {
 }
 
 /// Builds members and returns the programs that they gave, by name. What is built, and cargo's progress, goes to standard error,
-/// also where that is no terminal.
+/// also where that is not a terminal.
 ///
 /// # Errors
 /// One does not build; cargo has said why on standard error.

@@ -56,7 +56,7 @@ impl Contents {
     /// The timelines of one part, of variants of one id or text, or both.
     ///
     /// # Errors
-    /// When there are none.
+    /// When no recording matches.
     pub fn only(mut self, part: Option<&str>, variant: Option<&str>) -> Result<Self, UsageError> {
         let timelines = &mut self.timelines;
         if let Some(name) = part {

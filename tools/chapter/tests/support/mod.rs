@@ -35,7 +35,7 @@ impl Chapter {
         self.folder.path()
     }
 
-    /// Where the results go when nothing else is said.
+    /// Where the results go by default.
     pub fn results(&self) -> PathBuf {
         self.path().join("chapter-results")
     }

@@ -1,7 +1,7 @@
-//! Who may have copied from whom: lines that a few submissions share and nobody else has.
+//! Who may have copied from whom: lines that a few submissions share and no other has.
 //!
 //! A short lab has few right answers, so equal files prove nothing. A line that was not handed out, that is not in the solution, and
-//! that only two or three of a class have written is worth a look. The table says where to look, and judges nobody.
+//! that only two or three of a class have written is worth a look. The table says where to look, and judges no student.
 
 use crate::report::field;
 use crate::submission::Submission;
