@@ -86,8 +86,6 @@ pub fn run(part: &mut Part) -> Result<()> {
             dependent_graph.speedup_over(graph).at_least(1.1);
         "host/persistent", "one launch costs the host little" => share(host).at_most(0.02);
     }
-    part.take_away(
-        "Steps of a microsecond belong in a graph or in one kernel, not in launches.",
-    );
+    part.take_away("Steps of a microsecond belong in a graph or in one kernel, not in launches.");
     Ok(())
 }

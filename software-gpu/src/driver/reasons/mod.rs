@@ -136,7 +136,10 @@ pub(in crate::driver) fn fails(error: CudaError) {
     let _ = LAST
         .try_with(|last| last.replace(Some(format!("{}: {code}: {what}; {remedy}", plain(name)))));
     let site = CallSite::here();
-    if !PRINTED.load(Ordering::Relaxed) || reports::are_collected() || !is_new(error, name, site.identity()) {
+    if !PRINTED.load(Ordering::Relaxed)
+        || reports::are_collected()
+        || !is_new(error, name, site.identity())
+    {
         return;
     }
     let line = site.locate();

@@ -31,7 +31,7 @@ pub const RULES: &[Rule] = &[
     rule(r"\b[Ss]o (many|much) (of|bytes|as it|warps|threads|blocks|elements|times|nodes|ranges|pairs|cycles|places|shared|dynamic)\b", "\"this many\", \"at most this many\"", "So many bytes were mapped."),
     rule(r"\b[Nn]obody\b", "name the subject: no thread, no caller, no operation", "Nobody waits for it."),
     rule(r"\b([Ii]t is|is|are) said\b", "say who prints or describes it", "What the host waits for is said in `transfer`."),
-    rule(r"\b(is|are|was|were|be|been|being|not) told( of| by| when| what| that| who|\W*$|[.,;:])", "reported, recorded, distinguished, informed", "Races are told in the order of lanes."),
+    rule(r"\b(is|are|was|were|be|been|being|not) told( of| by| when| what| that| who|\W*$|[.,;:])", "reported, recorded, distinguished, informed", "The checker is told of the write."),
     rule(r", but for\b|\bbut for (the|its|their|a|one|what|those)\b", "except", "All of them, but for the first."),
     rule(r"\bbelongs? into\b", "belongs in", "It does not belong into a loop."),
     rule(r"\bkeeps? (the|a) host\b|\bhost is kept\b", "blocks the host", "Neither call keeps the host."),

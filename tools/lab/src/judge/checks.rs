@@ -18,9 +18,8 @@ pub(super) fn mark(case: &Case, criterion: &Criterion) -> Mark {
         return first;
     }
     // A GPU's recording need not have every call: a call that is required besides is judged on the software GPU alone.
-    let judged = |check: &&Check| {
-        case.device == Device::Software || !matches!(check, Check::Calls { .. })
-    };
+    let judged =
+        |check: &&Check| case.device == Device::Software || !matches!(check, Check::Calls { .. });
     let others = criterion.also.iter().filter(judged);
     let mut others = others.map(|check| checked(case, check));
     others.find(|mark| !mark.is_met()).unwrap_or(first)

@@ -1,4 +1,4 @@
-// What is said below a chart: the findings, and when the device was idle.
+// The lists below a chart: the findings, and when the device was idle.
 
 function findings(chart) {
   const entries = chart.findings.map((finding, n) => {
