@@ -102,6 +102,8 @@ fn run(program: &str, file: &Path) -> (ExitStatus, String) {
         .env(CHILD, program)
         .env("CUDA_DRIVER", "software")
         .env("SOFTWARE_GPU_TIMELINE", file)
+        .env_remove("SOFTWARE_GPU_RACES")
+        .env_remove("SOFTWARE_GPU")
         .output()
         .expect("the program starts");
     (
