@@ -86,11 +86,13 @@ fn run_program(arguments: &Arguments, file: &Path) -> Result<ExitStatus> {
         command.env(SEARCHED, folders);
     }
     command.status().map_err(|error| {
+        let has_folder = Path::new(name).components().count() > 1;
         let name = name.display();
-        UsageError(format!(
-            "cannot start {name}: {error}; write a program of this folder as ./{name}"
-        ))
-        .into()
+        let hint = match has_folder {
+            true => String::new(),
+            false => format!("; write a program of this folder as ./{name}"),
+        };
+        UsageError(format!("cannot start {name}: {error}{hint}")).into()
     })
 }
 
