@@ -36,7 +36,7 @@ pub const RULES: &[Rule] = &[
     rule(r"\bbelongs? into\b", "belongs in", "It does not belong into a loop."),
     rule(r"\bkeeps? (the|a) host\b|\bhost is kept\b", "blocks the host", "Neither call keeps the host."),
     rule(r"\bas dear\b|\bdearer than\b", "expensive", "It is as dear as a large allocation."),
-    rule(r"\bin the mean\b", "on average", "It comes late, in the mean."),
+    rule(r"\b[Ii]n the mean\b", "on average", "It comes late, in the mean."),
     rule(r"\bat (least|most) [^ ]+ asked\b", "required, allowed", "1.25x, at most 1.2x asked"),
     rule(r"\b[Ww]hat \S+( \S+)? makes? of\b", "the result of", "what a kernel makes of the data"),
     rule(r"\b[Tt]hose of (them|which)\b", "name the subset", "Those of them with waits."),
