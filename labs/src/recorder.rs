@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use chapter_results::lab::{HandedIn, LabRecord};
 use cust::context::Context;
 use examples_host::device::Device;
-use examples_host::recording::Whole;
+use examples_host::recording::{Whole, start_gate};
 use examples_host::tally;
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -87,9 +87,12 @@ fn begin(file: PathBuf) -> anyhow::Result<()> {
     if rehearsal::is_wanted(device.times()) {
         // SAFETY: as below.
         unsafe { atexit(at_exit_of_rehearsal) };
+        start_gate::look();
         if !rehearsal::run()? || whole.forget().is_err() {
             return Err(rehearsal::start_again()).context("the program cannot start again");
         }
+        device.make_current()?;
+        start_gate::close()?;
     }
     // The program makes a context current itself, or its first call fails as it would without a recorder.
     // SAFETY: null stands for no context.
@@ -137,6 +140,7 @@ pub(crate) fn finish(result: Option<&HandedIn>) {
         return;
     };
     if let Some(whole) = recorder.whole.take() {
+        start_gate::end();
         let current = recorder.device.make_current();
         match current.and_then(|()| whole.end()) {
             Ok(recording) => {

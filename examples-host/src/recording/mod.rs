@@ -22,6 +22,7 @@ mod observer;
 mod record;
 mod records;
 mod software_log;
+pub mod start_gate;
 mod timing_event;
 mod trace;
 mod whole;

@@ -3,7 +3,7 @@
 
 use super::mode::{CALL_TIMES, MODE, Mode, mode_of};
 use super::notes::{self, NotedCall};
-use super::{between_events, engine, now, trace};
+use super::{between_events, engine, now, start_gate, trace};
 use crate::call_times;
 use crate::intervals::Span;
 use crate::profiler_names::name_stream;
@@ -27,6 +27,7 @@ thread_local! {
 impl Observer for Recorder {
     #[inline]
     fn before(&self, call: &Call) {
+        start_gate::before(call);
         let bits = MODE.load(Ordering::Relaxed);
         match mode_of(bits) {
             Mode::Off => {}
@@ -44,6 +45,7 @@ impl Observer for Recorder {
         if bits & CALL_TIMES != 0 {
             call_times::end(call);
         }
+        start_gate::after();
         if succeeded {
             tally::add(work(&call.action));
             match call.action {

@@ -73,15 +73,17 @@ fn run(program: &Path, rehearsal: Option<&str>, first_run: &str) -> (String, Val
     (said, serde_json::from_str(&record).expect("JSON"))
 }
 
-/// What is in a record, without its times.
+/// What is in a record, without its times and without the gate that holds the streams back until the host has enqueued all
+/// operations: a model shows its host function, which is no part of the program.
 fn contents(record: &Value) -> Vec<String> {
     let of = |list: &str, keys: &[&str]| -> Vec<String> {
         let list = record["recording"][list].as_array().expect(list).iter();
         let line = |entry: &Value| keys.iter().map(|key| entry[key].to_string()).collect();
         list.map(line).collect()
     };
-    let operations = of("intervals", &["engine", "name", "stream", "bytes"]);
-    let calls = of("calls", &["name", "thread", "interval"]);
+    let mut operations = of("intervals", &["engine", "name", "stream", "bytes"]);
+    operations.retain(|operation| !operation.starts_with("\"host-function\""));
+    let calls = of("calls", &["name", "thread", "stream"]);
     let handed_in = record["times_handed_in"].as_array().expect("times").len();
     let sums = format!("{} {} {handed_in}", record["threads"], record["result"]);
     assert!(operations.len() >= 3 && handed_in == 1, "{record:#}");
@@ -109,6 +111,11 @@ fn the_second_run_alone_is_recorded_and_heard() {
     let (said, with) = run(&program, Some("on"), "");
     assert_eq!(said, heard);
     assert_eq!(contents(&with), contents(&without));
+    let first = &with["recording"]["intervals"][0];
+    assert_eq!(
+        first["engine"], "host-function",
+        "the gate stands before the copy in"
+    );
     for first_run in ["panics", "fails", "ends the process"] {
         let (said, again) = run(&program, Some("on"), first_run);
         assert_eq!(
