@@ -16,7 +16,7 @@ kernels! { use gpu_kernels::fill; }
 
 const STEPS: usize = 8;
 const SCRATCH: usize = 1 << 23; // elements: 32 MiB
-const ELEMENTS: usize = 1 << 12; // of them in use
+const ELEMENTS: usize = 1 << 19; // of them in use
 const THREADS: u32 = 256;
 
 fn main() -> Result<()> {

@@ -66,7 +66,7 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
         }),
         "15" => Reference::exact(1 << 18, |i| 12.0 * (2.0 * given(0, i) + 1.0)),
         "16" => Reference::exact(6 << 18, |i| (i >> 18) as f32),
-        "17" => Reference::exact(8 << 12, |i| (i >> 12) as f32),
+        "17" => Reference::exact(8 << 19, |i| (i >> 19) as f32),
         "18" => Reference::attention((0..kv::STEPS).map(|step| (0, step, kv::PROMPT + step + 1))),
         "19" => {
             let all = (0..kv::LAYERS)

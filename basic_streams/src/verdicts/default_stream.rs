@@ -42,7 +42,7 @@ pub fn run(part: &mut Part) -> Result<()> {
          not. Per-thread default streams behave as blocking ones."
     ));
 
-    let variants = variants! { known: Known<Jobs>, differ in Streams, Threads, Waits;
+    let variants = variants! { known: Known<Jobs>, differ in Streams, Threads, Waits, HostWork;
         ("legacy", "everything on legacy"), [legacy] => Ok(known.jobs.rounds([legacy; OWN])?);
         ("blocking", "blocking streams"), [a, b, c, legacy] => Ok(known.jobs.rounds([a, b, c])?);
         ("non-blocking", "non-blocking streams"), [d, e, f, legacy] => Ok(known.jobs.rounds([d, e, f])?);

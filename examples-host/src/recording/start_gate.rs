@@ -56,7 +56,11 @@ pub fn close() -> Result<()> {
     let mut gate = gate();
     let longest = gate.longest();
     gate.begin(longest);
-    gate.closed = Some(unobserved(Closed::new)?);
+    gate.closed = Some(unobserved(|| {
+        let closed = Closed::new()?;
+        closed.practise()?;
+        Ok(closed)
+    })?);
     Ok(())
 }
 
@@ -212,6 +216,18 @@ impl Closed {
         })
     }
 
+    /// Goes through the gate once, while it is open: the first host function of a process takes the driver longer than the gate
+    /// stays shut.
+    fn practise(&self) -> Result<()> {
+        IS_OPEN.store(true, Ordering::Release);
+        self.enqueue();
+        // SAFETY: the stream stays until the process ends.
+        let waited = unsafe { sys::cuStreamSynchronize(self.stream as sys::CUstream) };
+        check("cuStreamSynchronize", waited, || {
+            "the gate's stream".to_owned()
+        })
+    }
+
     /// Makes a stream wait for the gate, unless it does already or is being captured. A stream that cannot be held begins at once.
     fn hold(&mut self, stream: StreamHandle) {
         let raw = stream.0 as sys::CUstream;
@@ -231,20 +247,26 @@ impl Closed {
         unsafe { sys::cuStreamWaitEvent(raw, self.event as sys::CUevent, 0) };
     }
 
-    /// Enqueues the host function and the event behind it, once. Returns whether that succeeded.
+    /// Shuts the gate, once. Returns whether that succeeded.
     fn shut(&mut self) -> bool {
-        if self.is_shut {
-            return true;
+        if !self.is_shut {
+            IS_OPEN.store(false, Ordering::Release);
+            note_call();
+            self.is_shut = self.enqueue();
+            note_call();
         }
-        IS_OPEN.store(false, Ordering::Release);
+        self.is_shut
+    }
+
+    /// Enqueues the host function and the event behind it. Returns whether that succeeded.
+    fn enqueue(&self) -> bool {
         let stream = self.stream as sys::CUstream;
         // SAFETY: the function takes no data, and stream and event stay until the process ends.
-        self.is_shut = unsafe {
+        unsafe {
             sys::cuLaunchHostFunc(stream, Some(wait_until_open), ptr::null_mut())
                 == CUresult::CUDA_SUCCESS
                 && sys::cuEventRecord(self.event as sys::CUevent, stream) == CUresult::CUDA_SUCCESS
-        };
-        self.is_shut
+        }
     }
 }
 
