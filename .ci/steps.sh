@@ -8,13 +8,15 @@ new_record=
 rows=()
 step_name=
 not_run=
+# Two steps at the same time may need packages.
+apt_lock=$(mktemp -d)/apt
 started=$SECONDS
 cpu_started=0
 
 # Processor seconds of all commands that have ended so far: fields 16 and 17 of proc_pid_stat(5).
 cpu_seconds() {
     local stat
-    read -r -a stat <"/proc/$$/stat"
+    read -r -a stat <"/proc/$BASHPID/stat"
     echo $(((stat[15] + stat[16]) / $(getconf CLK_TCK)))
 }
 
@@ -71,6 +73,46 @@ step_for() {
     new_record+="$hash"$'\t'"$(git rev-parse HEAD)"$'\t'"$(date +%F)"$'\t'"$1"$'\n'
 }
 
+# lanes FUNCTION..: functions of steps, at the same time. The first one's output is shown as it comes, the others' behind it. A
+# step that fails ends its own lane alone.
+lanes() {
+    local folder lane lanes=() failed=
+    folder=$(mktemp -d)
+    for lane in "$@"; do
+        if [ "$lane" = "$1" ]; then
+            run_lane "$lane" "$folder" &
+        else
+            run_lane "$lane" "$folder" >"$folder/$lane.output" 2>&1 </dev/null &
+        fi
+        lanes+=($!)
+    done
+    for lane in "${lanes[@]}"; do
+        wait "$lane" || failed=1
+    done
+    for lane in "$@"; do
+        [ "$lane" = "$1" ] || cat "$folder/$lane.output"
+        mapfile -t -O "${#rows[@]}" rows <"$folder/$lane.rows"
+        new_record+=$(cat "$folder/$lane.record")$'\n'
+    done
+    rm -rf "$folder"
+    [ -z "$failed" ] || exit 1
+}
+
+# In a subshell: what it adds to the table and to the record goes through files.
+run_lane() { # function, folder
+    rows=()
+    new_record=
+    # shellcheck disable=SC2064
+    trap "end_lane \$? $1 '$2'" EXIT
+    "$1"
+}
+
+end_lane() { # exit code, function, folder
+    [ "$1" = 0 ] || end_step FAILED
+    printf '%s\n' "${rows[@]}" >"$3/$2.rows"
+    printf '%s' "$new_record" >"$3/$2.record"
+}
+
 print_table() {
     printf '\nseconds    CPU  result   step\n'
     printf '%s\n' "${rows[@]}"
@@ -79,7 +121,11 @@ print_table() {
 
 # The table is printed whatever happens. Only a green run of a commit is recorded.
 finish() {
-    local code=$?
+    local code=$? lane
+    for lane in $(jobs -p); do
+        kill "$lane" || true
+    done
+    rm -rf "$(dirname "$apt_lock")"
     [ "$code" = 0 ] || end_step FAILED
     print_table
     if [ "$code" = 0 ]; then
@@ -101,9 +147,10 @@ spent() { rm -rf "$@"; }
 
 need() { # command, Debian package
     command -v "$1" >/dev/null && return
-    if [ -z "${apt_updated:-}" ]; then
-        apt-get update -qq
-        apt_updated=1
-    fi
-    apt-get install -y -qq --no-install-recommends "$2"
+    (
+        flock 9
+        [ -e "$apt_lock.updated" ] || apt-get update -qq
+        touch "$apt_lock.updated"
+        apt-get install -y -qq --no-install-recommends "$2"
+    ) 9>"$apt_lock"
 }
