@@ -11,9 +11,35 @@ use std::ptr::{null, null_mut};
 /// Begins to capture (`cuStreamBeginCapture`, thread-local mode): what is enqueued in `stream` from now on, and in streams that
 /// wait for it, becomes nodes of a graph and does not run.
 pub fn begin(stream: &Stream) -> CudaResult<()> {
-    let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+    begin_in(stream, CaptureMode::ThreadLocal)
+}
+
+/// As [`begin`], in another mode.
+pub fn begin_in(stream: &Stream, mode: CaptureMode) -> CudaResult<()> {
     // SAFETY: the handle lives.
-    unsafe { sys::cuStreamBeginCapture_v2(stream.as_inner(), mode) }.to_result()
+    unsafe { sys::cuStreamBeginCapture_v2(stream.as_inner(), mode.raw()) }.to_result()
+}
+
+/// Which calls are refused while a stream captures (`CUstreamCaptureMode`). It is about calls that may disturb a capture, such as
+/// an allocation: the driver refuses them, and the capture is invalid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum CaptureMode {
+    /// Those of every thread.
+    Global,
+    /// Those of the thread that began the capture.
+    ThreadLocal,
+    /// None of them.
+    Relaxed,
+}
+
+impl CaptureMode {
+    fn raw(self) -> CUstreamCaptureMode {
+        match self {
+            Self::Global => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL,
+            Self::ThreadLocal => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL,
+            Self::Relaxed => CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED,
+        }
+    }
 }
 
 /// Ends the capture that [`begin`] began (`cuStreamEndCapture`). Streams that were drawn in must have been joined.

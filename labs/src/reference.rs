@@ -92,6 +92,7 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
         "27" => {
             Reference::exact(2 * (6 << 19), |i| 2.0 * given((i >> 19) % 6, i % (1 << 19)) + 1.0)
         }
+        "28" => Reference::exact(1 << 17, added(8 * 8 * 16)),
         "20" => Reference::exact(8 << 18, |i| repeated(64, given(0, i))),
         "21" => Reference::exact(1 << 20, |i| repeated(32, given(0, i))),
         _ => return None,
