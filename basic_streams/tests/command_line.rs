@@ -46,6 +46,11 @@ fn the_readme_shows_what_is_printed() {
 }
 
 #[test]
+fn raw_mapped_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_mapped"), include_str!("../README.md"));
+}
+
+#[test]
 fn raw_prints_what_the_readme_shows() {
     let raw = Command::new(env!("CARGO_BIN_EXE_raw")).env("CUDA_DRIVER", "software").output();
     let raw = raw.expect("the program starts");

@@ -61,6 +61,7 @@ fn block() -> impl Strategy<Value = BlockTime> {
                 shared_bytes,
                 cluster_bytes: shared_bytes / 4,
                 atomics: 0,
+                link_cycles: 0.0,
                 coupling,
             },
         )

@@ -2,7 +2,7 @@
 //!
 //! A block takes `max(latency_cycles, cycles of its busiest pipe) + turnover`, where the turnover is a constant and a
 //! share per warp. The pipes are those of one multiprocessor: a pipe per class of instructions, the schedulers (all
-//! classes together), shared memory, the port to the memory system, atomics, the start of blocks, which limits
+//! classes together), shared memory, the port to the memory system (or to host memory, whichever it needs for longer), atomics, the start of blocks, which limits
 //! grids of many short blocks, and the network to the other multiprocessors of a cluster; their widths are figures of the profile. Over that time its use of each pipe and of
 //! device memory is taken as even. When a pipe or device memory is asked for more than it has, blocks run slower.
 
@@ -65,6 +65,7 @@ impl Rates {
         for ((pipe, amount), per_cycle) in pipes.iter_mut().zip(amounts).zip(self.per_cycle) {
             *pipe = amount / per_cycle;
         }
+        pipes[PORT] = pipes[PORT].max(block.link_cycles);
         let busiest = pipes.iter().copied().fold(0.0, f64::max);
         let turnover = self.turnover_cycles + self.turnover_cycles_per_warp * f64::from(warps);
         let cycles = (block.latency_cycles.max(busiest) + turnover).max(1.0);

@@ -125,6 +125,8 @@ pub struct BlockTime {
     pub cluster_bytes: u64,
     /// Atomic operations on global memory.
     pub atomics: u64,
+    /// Cycles for which the block's accesses to host memory occupy its part of the link to the host.
+    pub link_cycles: f64,
     /// How the block's warps depend on each other.
     pub coupling: Coupling,
 }

@@ -6,6 +6,7 @@ use std::thread;
 
 use super::attributes::LaunchAttributes;
 use super::cluster;
+use super::host_link::HostShares;
 use super::parameters;
 use crate::activity;
 use crate::driver::c_abi::entry_point::entry_points;
@@ -345,9 +346,14 @@ impl Simulator {
 
     /// What the kernel costs with what the device's L2 cache holds.
     fn cached(&mut self, device: usize, cost: GridCost) -> KernelCost {
-        let misses = self.devices[device].cache.run(&cost);
-        let runs = cost.runs.iter();
-        let runs = runs.map(|(count, block)| (*count, block_time(block, misses)));
+        let device = &mut self.devices[device];
+        let misses = device.cache.run(&cost);
+        let host = HostShares::of(&cost.touched);
+        let blocks = cost.runs.iter().map(|(count, _)| count).sum();
+        let runs = cost.runs.iter().map(|(count, block)| {
+            let link_cycles = host.cycles(block, blocks, &device.profile);
+            (*count, block_time(block, misses, link_cycles))
+        });
         KernelCost {
             runs: runs.collect(),
         }
@@ -398,7 +404,7 @@ fn run(grid: &Grid<'_>, hold: &WriteHold<'_>) -> (Result<GridCost, Fault>, Optio
 }
 
 /// What a block asks of the units, when these shares of its traffic miss the L2 cache.
-fn block_time(cost: &BlockCost, misses: Misses) -> BlockTime {
+fn block_time(cost: &BlockCost, misses: Misses, link_cycles: f64) -> BlockTime {
     let missed = cost.global_read_bytes as f64 * misses.reads
         + cost.global_write_bytes as f64 * misses.writes;
     let moved = cost.global_read_bytes + cost.global_write_bytes;
@@ -413,6 +419,7 @@ fn block_time(cost: &BlockCost, misses: Misses) -> BlockTime {
         shared_bytes: cost.shared_bytes,
         cluster_bytes: cost.cluster_bytes,
         atomics: cost.atomics,
+        link_cycles,
         coupling: match cost.coupling {
             exec::Coupling::Free => Coupling::Free,
             exec::Coupling::Handed => Coupling::Handed,

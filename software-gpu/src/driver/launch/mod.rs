@@ -3,6 +3,7 @@
 
 pub(super) mod attributes;
 pub(super) mod cluster;
+mod host_link;
 pub(super) mod kernel;
 pub(super) mod occupancy;
 pub(super) mod parameters;
