@@ -32,7 +32,7 @@ use super::fault::Fault;
 use super::grid::Grid;
 use super::op::Slot;
 use super::polling;
-use super::program::{BasicBlock, Code, Terminator, Value};
+use super::program::{BasicBlock, Code, Terminator};
 use super::thread_states::{At, Standing};
 use super::warp_handlers::LANES;
 
@@ -213,7 +213,7 @@ impl Warp {
             met: 0,
             gave_way_at: None,
         };
-        warp.fill(cx, code, 0, |_| true);
+        warp.fill(cx, &code.constants, 0);
         warp
     }
 
@@ -234,12 +234,7 @@ impl Warp {
         self.met = 0;
         self.gave_way_at = None;
         let code = &cx.grid.kernel.program.codes[0];
-        self.fill(
-            cx,
-            code,
-            0,
-            |value| matches!(value, Value::Special(special) if special.is_per_block()),
-        );
+        self.fill(cx, &code.constants[..code.block_constants], 0);
         let mut others = self
             .frames
             .pop()
@@ -472,6 +467,19 @@ impl Warp {
                         frame.current.pc = *next;
                         frame.current.mask = mask & !takes;
                         return Some(Stop::Turn);
+                    }
+                }
+                // All threads of the frame are here: there is nobody to wait for.
+                Terminator::WarpBarrier { next, .. } if alone => {
+                    pc = *next;
+                    if mask == self.threads & !self.exited {
+                        (self.decisions, self.rotating) = (0, false);
+                    }
+                    if cx.watch.is_some() {
+                        self.met |= mask;
+                        frame.current.pc = pc;
+                        frame.current.mask = mask;
+                        return None;
                     }
                 }
                 end => {
