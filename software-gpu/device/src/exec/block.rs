@@ -7,7 +7,7 @@ use crate::memory::WriteHold;
 use super::async_copy::{Ahead, WarpCopies};
 use super::bytes_in_flight::BytesInFlight;
 use super::cluster::Cluster;
-use super::context::Context;
+use super::context::{Context, Lanes};
 use super::cost::{BlockCost, latency};
 use super::fault::Fault;
 use super::grid::Grid;
@@ -32,6 +32,8 @@ pub(super) struct Worker<'g> {
     cx: Context<'g>,
     warps: Vec<Warp>,
     barriers: [Barrier; BARRIERS],
+    /// The barriers at which threads have arrived since these were last complete, a bit each.
+    arrived_at: u32,
     /// Warp instructions left.
     budget: u64,
     phases: Phases,
@@ -119,6 +121,7 @@ impl<'g> Worker<'g> {
             cx,
             warps,
             barriers: Default::default(),
+            arrived_at: 0,
             budget: 0,
             phases: Phases::default(),
             running: 0,
@@ -282,6 +285,7 @@ impl<'g> Worker<'g> {
             .iter_mut()
             .for_each(Multiplications::clear);
         self.barriers = Default::default();
+        self.arrived_at = 0;
         self.phases = Phases::default();
         // SAFETY: the buffer has that many bytes, see `new`.
         unsafe { cx.shared.write_bytes(0, cx.shared_bytes as usize) };
@@ -303,6 +307,7 @@ impl<'g> Worker<'g> {
         if let Some(watch) = &mut self.cx.watch {
             watch.arrived(index as u32, &arrival, warp.alive_lanes());
         }
+        self.arrived_at |= 1 << arrival.barrier;
         let barrier = &mut self.barriers[arrival.barrier as usize];
         barrier.arrived += arrival.mask.count_ones();
         barrier.expected = arrival.expected;
@@ -318,7 +323,9 @@ impl<'g> Worker<'g> {
     /// threads have exited.
     fn complete_barriers(&mut self, arrived: Option<usize>) {
         if std::mem::take(&mut self.exited) {
-            (0..BARRIERS).for_each(|id| self.complete_barrier(id));
+            for id in Lanes(self.arrived_at) {
+                self.complete_barrier(id);
+            }
         } else if let Some(id) = arrived {
             self.complete_barrier(id);
         }
@@ -335,6 +342,7 @@ impl<'g> Worker<'g> {
             return;
         }
         let barrier = std::mem::take(&mut self.barriers[id]);
+        self.arrived_at &= !(1 << id);
         if let Some(watch) = &mut self.cx.watch {
             watch.completed(id as u32, |warp| self.warps[warp].alive_lanes());
         }

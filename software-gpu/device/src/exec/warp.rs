@@ -27,7 +27,7 @@ use barriers::uniform;
 
 use super::bytes_in_flight::BytesInFlight;
 use super::context::{Context, Lanes};
-use super::cost::latency;
+use super::cost::{Class, latency};
 use super::fault::Fault;
 use super::grid::Grid;
 use super::op::Slot;
@@ -174,6 +174,16 @@ fn gives_way(cx: &mut Context<'_>, gave_way_at: &mut Option<u32>, pc: u32, wait:
     are_others
 }
 
+/// Instructions issued, by class. All are read before one is written, so that they are added at once.
+#[inline(always)]
+fn sum(issued: &[u32; Class::COUNT], more: &[u32; Class::COUNT]) -> [u32; Class::COUNT] {
+    let mut sum = [0; Class::COUNT];
+    for class in 0..Class::COUNT {
+        sum[class] = issued[class].wrapping_add(more[class]);
+    }
+    sum
+}
+
 /// What it takes to go on at `to` behind block `from`: blocks are numbered so that only a loop's next iteration has a lower one.
 fn fetched_again(from: u32, to: u32) -> u64 {
     match to <= from {
@@ -317,11 +327,10 @@ impl Warp {
         cx.local = self.local.as_mut_ptr().cast();
         cx.cycles = self.cycles;
         cx.barrier_result = self.barrier_result;
-        cx.in_flight = self.in_flight;
-        cx.in_flight.resume(cx.cost.global_read_bytes);
+        let counted = cx.cost.global_read_bytes;
+        cx.in_flight = self.in_flight.resumed(counted);
         let stop = self.run_frames(cx, turn, budget);
-        cx.in_flight.count(cx.cost.global_read_bytes);
-        self.in_flight = cx.in_flight;
+        self.in_flight = cx.in_flight.with(cx.cost.global_read_bytes);
         self.cycles = cx.cycles;
         stop
     }
@@ -422,9 +431,7 @@ impl Warp {
             }
             cx.cycles += u64::from(cycles);
             self.saving += u64::from(saving);
-            for (total, issued) in cx.cost.issue.iter_mut().zip(&block.issue) {
-                *total = total.wrapping_add(*issued);
-            }
+            cx.cost.issue = sum(&cx.cost.issue, &block.issue);
             let spent = u64::from(block.instructions) + std::mem::take(&mut cx.extra_instructions);
             let Some(left) = budget.checked_sub(spent) else {
                 frame.current.pc = pc;

@@ -7,7 +7,7 @@ use crate::memory::{Allocation, AtomicChange};
 use super::super::context::Context;
 use super::super::fault::Access;
 use super::super::op::{Handler, Op};
-use super::super::warp_handlers::{Shape, plain_handler};
+use super::super::warp_handlers::{Shape, handler};
 use super::cells::{cell, read, set_cell, write};
 use super::lanes::AddressCell;
 use super::target::{Sectors, Target, addresses};
@@ -28,6 +28,7 @@ struct Atomic;
 
 impl Shape for Atomic {
     /// `rows[0]` receives the old value, `b` and `c` are the operands.
+    #[inline(always)]
     unsafe fn run(cx: &mut Context<'_>, op: &Op) {
         let site = &cx.code.sites[op.x as usize];
         cx.watch_instruction();
@@ -46,6 +47,7 @@ impl Shape for Atomic {
 /// # Safety
 ///
 /// `op` is of the current frame, and its address row has cells of type `A`.
+#[inline(always)]
 unsafe fn atomic_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, op: &Op) {
     let Some(combination) = &site.combine else {
         return;
@@ -72,7 +74,15 @@ unsafe fn atomic_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, op: &Op) 
             let place = together.at(&row, lane);
             let offset = first + (place as usize - target.pointer as usize);
             // SAFETY: as above, and the memory of all lanes is checked.
-            unsafe { update_global(cx, (site, op, combination), lane, place, (allocation, offset)) };
+            unsafe {
+                update_global(
+                    cx,
+                    (site, op, combination),
+                    lane,
+                    place,
+                    (allocation, offset),
+                )
+            };
         }
     } else {
         for lane in cx.lanes() {
@@ -225,5 +235,5 @@ unsafe fn update(pointer: *mut u8, bytes: u32, f: impl Fn(u64) -> u64) -> u64 {
 
 /// Handler of `atom` and `red`: address row `a`, operands `b` and `c`, site `x`.
 pub(in crate::exec) fn atomic() -> Handler {
-    plain_handler::<Atomic>()
+    handler::<Atomic>()
 }

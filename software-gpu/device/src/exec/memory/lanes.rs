@@ -6,7 +6,6 @@
 use std::ops::{BitAnd, BitOr, BitXor};
 
 use crate::memory::PAGE;
-use crate::ptx::ir::Space;
 
 use super::super::context::{Context, Lanes};
 use super::super::fault::Access;
@@ -14,16 +13,11 @@ use super::super::touched::Touched;
 use super::super::warp_handlers::LANES;
 use super::super::watch::Scattered;
 use super::target::{SECTOR, Target};
-use super::{Site, generic};
+use super::{Site, is_local};
 
 /// A cell of an address row: of 32 or 64 bits.
 pub(super) trait AddressCell:
-    Copy
-    + Ord
-    + Into<u64>
-    + BitAnd<Output = Self>
-    + BitOr<Output = Self>
-    + BitXor<Output = Self>
+    Copy + Ord + Into<u64> + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self>
 {
     /// No bit set, and every bit.
     const ZERO: Self;
@@ -67,12 +61,77 @@ address_cells!(u32 u64);
 
 /// Whether the cells are `first`, `first + bytes`, `first + 2 bytes`, ….
 #[inline(always)]
-pub(super) fn contiguous<A: AddressCell>(row: &[A; LANES], bytes: u64) -> bool {
+fn contiguous<A: AddressCell>(row: &[A; LANES], bytes: u64) -> bool {
     let mut differs = A::ZERO;
     for lane in 0..LANES {
         differs = differs | row[lane] ^ row[0].plus(A::low_bits(lane as u64 * bytes));
     }
     differs == A::ZERO && row[0] <= row[LANES - 1]
+}
+
+/// Lanes of half a warp: tiles of matrices are 16 wide.
+pub(super) const HALF: usize = LANES / 2;
+
+/// What the addresses of half a warp are, where they are simple.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Half {
+    /// `first`, `first + 4`, `first + 8`, …: words in a row.
+    Row,
+    /// All the same.
+    Same,
+}
+
+/// What the addresses of a whole warp are.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Pattern {
+    /// One behind the other, as far apart as a lane has bytes.
+    Row,
+    /// Of words, each half by itself.
+    Halves([Half; 2]),
+    /// Anything else.
+    Any,
+}
+
+impl Pattern {
+    /// Of the lanes under a mask. It takes note of whole warps only.
+    #[inline(always)]
+    pub fn of<A: AddressCell>(site: &Site, row: &[A; LANES], mask: u32) -> Self {
+        if mask != !0 {
+            return Self::Any;
+        }
+        if (site.bytes, site.count, site.wide) != (4, 1, false) {
+            return match contiguous(row, site.lane_bytes()) {
+                true => Self::Row,
+                false => Self::Any,
+            };
+        }
+        let [Some(low), Some(high)] = [half(row, 0), half(row, HALF)] else {
+            return Self::Any;
+        };
+        let follows = row[HALF] == row[0].plus(A::low_bits(4 * HALF as u64)) && row[0] < row[HALF];
+        match [low, high] {
+            [Half::Row, Half::Row] if follows => Self::Row,
+            [Half::Same, Half::Same] if row[0] == row[HALF] => Self::Any,
+            halves => Self::Halves(halves),
+        }
+    }
+}
+
+/// What the half warp from lane `first` on does, if it is simple.
+#[inline(always)]
+fn half<A: AddressCell>(row: &[A; LANES], first: usize) -> Option<Half> {
+    let (mut steps, mut differs) = (A::ZERO, A::ZERO);
+    for lane in 0..HALF {
+        let cell = row[first + lane];
+        steps = steps | cell ^ row[first].plus(A::low_bits(4 * lane as u64));
+        differs = differs | cell ^ row[first];
+    }
+    // The sums have no carry where the last cell is the largest.
+    match (steps == A::ZERO, differs == A::ZERO) {
+        (true, _) if row[first] <= row[first + HALF - 1] => Some(Half::Row),
+        (_, true) => Some(Half::Same),
+        _ => None,
+    }
 }
 
 /// The lowest and the highest cell of the lanes under a mask, and the bits that any of them has.
@@ -102,6 +161,17 @@ impl Extent {
             low: low.into(),
             high: high.into(),
             bits: bits.into(),
+        }
+    }
+
+    /// Of a whole warp whose halves are simple.
+    #[inline(always)]
+    fn of_halves<A: AddressCell>(row: &[A; LANES]) -> Self {
+        let (first, second) = (row[0], row[HALF]);
+        Self {
+            low: first.min(second).into(),
+            high: row[HALF - 1].max(row[LANES - 1]).into(),
+            bits: (first | second).into(),
         }
     }
 }
@@ -170,20 +240,46 @@ impl<'g> Context<'g> {
         site: &Site,
         row: &[A; LANES],
     ) -> Option<Together<'g>> {
+        self.within(site, Extent::of(row, self.mask))
+    }
+
+    /// The same for words of a whole warp whose halves are simple.
+    #[inline(always)]
+    pub(super) fn halves_together<A: AddressCell>(
+        &mut self,
+        site: &Site,
+        row: &[A; LANES],
+    ) -> Option<Together<'g>> {
+        let together = self.within(site, Extent::of_halves(row))?;
+        (together.lane_stride == 0).then_some(together)
+    }
+
+    /// The memory of a whole warp whose lanes lie one behind the other, if it is valid, aligned and not local; and its address.
+    #[inline(always)]
+    pub(super) fn row_target<A: AddressCell>(
+        &mut self,
+        site: &Site,
+        row: &[A; LANES],
+    ) -> Option<(Target<'g>, u64)> {
+        let bytes = site.lane_bytes();
+        let address = row[0].into().wrapping_add(self.offset(site));
+        if is_local(site, address) || address & (bytes - 1) != 0 {
+            return None;
+        }
+        let target = self.target(site, 0, address, bytes * LANES as u64)?;
+        Some((target, address))
+    }
+
+    #[inline(always)]
+    fn within(&mut self, site: &Site, Extent { low, high, bits }: Extent) -> Option<Together<'g>> {
         let bytes = site.lane_bytes();
         let offset = self.offset(site);
-        let Extent { low, high, bits } = Extent::of(row, self.mask);
         if (bits | offset) & (bytes - 1) != 0 || low > high {
             return None;
         }
         let (address, spread) = (low.wrapping_add(offset), high - low);
         let target = self.target(site, 0, address, spread.checked_add(bytes)?)?;
-        let is_local = match site.space {
-            Space::Local => true,
-            Space::Generic => generic(address).0 == Space::Local,
-            _ => false,
-        };
-        let lane_stride = match is_local {
+        let lane_stride = match is_local(site, address) {
             true => self.local_stride as usize,
             false => 0,
         };
@@ -293,7 +389,8 @@ impl<'g> Context<'g> {
         let own = self.own_shared(together.target.pointer);
         let Some(watch) = &mut self.watch else { return };
         if let Some((allocation, offset)) = together.target.global {
-            let offsets = together.distances(row).map(|far| offset + far as usize);
+            let distances = together.distances(row);
+            let offsets = distances.map(|far| offset.wrapping_add(far as usize));
             let lanes = (self.mask, &offsets);
             watch.global_lanes(site, access, allocation, self.warp, lanes);
         } else if let Some(first) = own

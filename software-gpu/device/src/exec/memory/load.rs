@@ -1,16 +1,14 @@
 //! `ld` and `ldu`.
 
-use crate::ptx::ir::Space;
-
 use super::super::context::Context;
 use super::super::fault::Access;
 use super::super::op::{Handler, Op, Slot};
 use super::super::warp_handlers::{LANES, Shape, handler};
 use super::super::watch::Scattered;
 use super::cells::{read, set_cell};
-use super::lanes::{AddressCell, Together, contiguous};
+use super::lanes::{AddressCell, HALF, Half, Pattern, Together};
 use super::target::{Sectors, addresses};
-use super::{Site, is_local, note_lane_by_lane};
+use super::{Site, note_lane_by_lane};
 
 struct Load;
 
@@ -36,20 +34,27 @@ impl Shape for Load {
 unsafe fn load_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, slot: Slot) {
     // SAFETY: the caller's promise. It is a copy, because the row may be that of the result, too.
     let row = unsafe { *cx.row::<A>(slot) };
-    let bytes = site.lane_bytes();
-    if cx.mask == !0 && site.space != Space::Local && contiguous(&row, bytes) {
-        let address = row[0].into().wrapping_add(cx.offset(site));
-        let whole = bytes * LANES as u64;
-        if address & (bytes - 1) == 0
-            && !is_local(site, address)
-            && let Some(target) = cx.target(site, 0, address, whole)
-        {
-            cx.count_row(&target, address, whole, Access::Load);
-            cx.watch_access(site, Access::Load, &target, whole, 0);
-            // SAFETY: the target has `whole` bytes, and the site's rows are rows of the frame.
-            unsafe { load_rows(cx, site, target.pointer) };
-            return;
+    match Pattern::of(site, &row, cx.mask) {
+        Pattern::Row => {
+            if let Some((target, address)) = cx.row_target(site, &row) {
+                let whole = site.lane_bytes() * LANES as u64;
+                cx.count_row(&target, address, whole, Access::Load);
+                cx.watch_access(site, Access::Load, &target, whole, 0);
+                // SAFETY: the target has `whole` bytes, and the site's rows are rows of the frame.
+                return unsafe { load_rows(cx, site, target.pointer) };
+            }
         }
+        Pattern::Halves(halves) => {
+            if let Some(together) = cx.halves_together(site, &row) {
+                cx.count_together(site, &row, &together, Access::Load);
+                if cx.watch.is_some() {
+                    cx.watch_together(site, Access::Load, &together, &row, 0);
+                }
+                // SAFETY: the memory of all lanes is checked, and the site's rows are rows of the frame.
+                return unsafe { load_halves(cx, site, &row, halves, &together) };
+            }
+        }
+        Pattern::Any => {}
     }
     if cx.mask == 0 {
         return;
@@ -68,6 +73,33 @@ unsafe fn load_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, slot: Slot)
     }
     // SAFETY: as above, and the memory of all lanes is checked.
     unsafe { gather(cx, site, &row, &together) }
+}
+
+/// Each half of a whole warp loads words in a row, or one word.
+///
+/// # Safety
+///
+/// `together` has the memory of all lanes, with the addresses of `row`, and no lane has memory of its own; the site's rows are
+/// rows of the current frame.
+#[inline(always)]
+unsafe fn load_halves<A: AddressCell>(
+    cx: &Context<'_>,
+    site: &Site,
+    row: &[A; LANES],
+    halves: [Half; 2],
+    together: &Together<'_>,
+) {
+    let to = cx.row::<u32>(site.rows[0]).cast::<[u32; HALF]>();
+    for (index, half) in halves.into_iter().enumerate() {
+        let from = together.at(row, index * HALF);
+        // SAFETY: the caller's promise.
+        unsafe {
+            *to.add(index) = match half {
+                Half::Row => from.cast::<[u32; HALF]>().read_unaligned(),
+                Half::Same => [from.cast::<u32>().read_unaligned(); HALF],
+            };
+        }
+    }
 }
 
 /// All lanes of a whole warp load the same elements.

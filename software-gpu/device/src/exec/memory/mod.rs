@@ -122,8 +122,12 @@ fn note_lane_by_lane() {
     patterns::LANE_BY_LANE.set(patterns::LANE_BY_LANE.get() + 1);
 }
 
-/// Whether a generic address lies in local memory, where lanes with adjacent addresses are not adjacent.
+/// Whether an address of the site lies in local memory, where lanes with adjacent addresses are not adjacent.
 #[inline(always)]
 fn is_local(site: &Site, address: u64) -> bool {
-    site.space == Space::Generic && generic(address).0 == Space::Local
+    match site.space {
+        Space::Local => true,
+        Space::Generic => generic(address).0 == Space::Local,
+        _ => false,
+    }
 }

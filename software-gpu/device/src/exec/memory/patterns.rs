@@ -85,7 +85,8 @@ fn kernel(step: &str, shared: bool) -> String {
         ),
         false => ("", "", ""),
     };
-    let each = |body: &str, label: &str| match shared {
+    let each = |body: &str, label: &str| {
+        match shared {
         true => format!(
             "mov.u32 %k, 0; {label}: shl.b32 %b, %lane, 2; mad.lo.u32 %b, %k, 128, %b; cvt.u64.u32 %w, %b;
              add.u64 %far, %data, %w; mov.u32 %s, words; add.u32 %s, %s, %b; {body}
@@ -93,6 +94,7 @@ fn kernel(step: &str, shared: bool) -> String {
             SHARED / LANES
         ),
         false => String::new(),
+    }
     };
     format!(
         ".version 6.0\n.target sm_70\n.address_size 64
@@ -247,7 +249,12 @@ fn traffic_is_that_of_the_lanes(machine: &Machine, pattern: &Pattern, step: &str
     let lanes = (0..LANES).filter(|lane| pattern.mask >> lane & 1 == 1);
     let addresses = lanes.map(|lane| machine.data + 4 * u64::from(pattern.words[lane]));
     let addresses: Vec<u64> = addresses.collect();
-    let units = |bytes: u64| addresses.iter().map(|at| at / bytes).collect::<BTreeSet<_>>();
+    let units = |bytes: u64| {
+        addresses
+            .iter()
+            .map(|at| at / bytes)
+            .collect::<BTreeSet<_>>()
+    };
     let (sectors, lines) = (units(32).len() as u64, units(128));
     let (_, block) = cost.runs[0];
     // The indices are loaded and the values are stored beside that: 128 bytes each.

@@ -1,16 +1,14 @@
 //! `st`.
 
-use crate::ptx::ir::Space;
-
 use super::super::context::Context;
 use super::super::fault::Access;
 use super::super::op::{Handler, Op, Slot};
 use super::super::warp_handlers::{LANES, Shape, handler};
 use super::super::watch::Scattered;
 use super::cells::{cell, read, write};
-use super::lanes::{AddressCell, Together, contiguous};
+use super::lanes::{AddressCell, Pattern, Together};
 use super::target::{Sectors, addresses};
-use super::{Site, is_local, is_parameter, note_lane_by_lane};
+use super::{Site, is_parameter, note_lane_by_lane};
 
 /// Whether memory has the values already that a lane is about to store.
 ///
@@ -53,27 +51,19 @@ impl Shape for Store {
 unsafe fn store_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, slot: Slot) {
     // SAFETY: the caller's promise.
     let row = unsafe { *cx.row::<A>(slot) };
-    let bytes = site.lane_bytes();
-    if cx.mask == !0
-        && !matches!(site.space, Space::Local | Space::Param)
-        && contiguous(&row, bytes)
+    let pattern = Pattern::of(site, &row, cx.mask);
+    if pattern == Pattern::Row
+        && let Some((target, address)) = cx.row_target(site, &row)
+        && !is_parameter(site.space, address)
     {
-        let address = row[0].into().wrapping_add(cx.offset(site));
-        let whole = bytes * LANES as u64;
-        if address & (bytes - 1) == 0
-            && !is_local(site, address)
-            && !is_parameter(site.space, address)
-            && let Some(target) = cx.target(site, 0, address, whole)
-        {
-            cx.count_row(&target, address, whole, Access::Store);
-            cx.watch_access(site, Access::Store, &target, whole, 0);
-            if let Some((allocation, offset)) = target.global {
-                cx.hold.before_store(allocation, offset, whole as usize);
-            }
-            // SAFETY: the target has `whole` bytes, and the site's rows are rows of the frame.
-            unsafe { store_rows(cx, site, target.pointer) };
-            return;
+        let whole = site.lane_bytes() * LANES as u64;
+        cx.count_row(&target, address, whole, Access::Store);
+        cx.watch_access(site, Access::Store, &target, whole, 0);
+        if let Some((allocation, offset)) = target.global {
+            cx.hold.before_store(allocation, offset, whole as usize);
         }
+        // SAFETY: the target has `whole` bytes, and the site's rows are rows of the frame.
+        return unsafe { store_rows(cx, site, target.pointer) };
     }
     if cx.mask == 0 {
         return;

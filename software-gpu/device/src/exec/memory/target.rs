@@ -308,6 +308,13 @@ impl<'g> Context<'g> {
         if target.global.is_some() {
             let sectors = (address + bytes - 1) / SECTOR - address / SECTOR + 1;
             self.count(sectors, access);
+            let last = address + bytes - 1;
+            if address / Touched::GRANULE == last / Touched::GRANULE {
+                let line = |address: u64| address % Touched::GRANULE / Touched::LINE;
+                let lines = u32::MAX >> (31 - line(last)) & u32::MAX << line(address);
+                self.touch(address / Touched::GRANULE, lines, access);
+                return;
+            }
             for (granule, lines) in Touched::lines(address, address + bytes) {
                 self.touch(granule, lines, access);
             }
@@ -351,7 +358,8 @@ impl<'g> Context<'g> {
     pub(super) fn count_sector_set(&mut self, line: u64, sectors: u64, access: Access) {
         self.count(sectors.count_ones().into(), access);
         // A bit for each line, at every fourth place: then side by side.
-        let mut lines = (sectors | sectors >> 1 | sectors >> 2 | sectors >> 3) & 0x1111_1111_1111_1111;
+        let mut lines =
+            (sectors | sectors >> 1 | sectors >> 2 | sectors >> 3) & 0x1111_1111_1111_1111;
         lines = (lines | lines >> 3) & 0x0303_0303_0303_0303;
         lines = (lines | lines >> 6) & 0x000f_000f_000f_000f;
         lines = (lines | lines >> 12) & 0x0000_00ff_0000_00ff;
