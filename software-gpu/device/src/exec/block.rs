@@ -7,7 +7,7 @@ use crate::memory::WriteHold;
 use super::async_copy::{Ahead, WarpCopies};
 use super::bytes_in_flight::BytesInFlight;
 use super::cluster::Cluster;
-use super::context::Context;
+use super::context::{Context, Lanes};
 use super::cost::{BlockCost, latency};
 use super::fault::Fault;
 use super::grid::Grid;
@@ -32,11 +32,16 @@ pub(super) struct Worker<'g> {
     cx: Context<'g>,
     warps: Vec<Warp>,
     barriers: [Barrier; BARRIERS],
+    /// The barriers at which threads have arrived since these were last complete, a bit each.
+    arrived_at: u32,
     /// Warp instructions left.
     budget: u64,
     phases: Phases,
-    /// Warps with threads that have not exited.
+    /// Warps with threads that have not exited, and these threads.
     running: usize,
+    alive: u32,
+    /// Some have exited since the barriers were last looked at: others may have waited for them.
+    exited: bool,
     /// Threads have arrived at the cluster's barrier, or exited, since this was last asked.
     cluster_event: bool,
     _shared: Vec<u128>,
@@ -116,9 +121,12 @@ impl<'g> Worker<'g> {
             cx,
             warps,
             barriers: Default::default(),
+            arrived_at: 0,
             budget: 0,
             phases: Phases::default(),
             running: 0,
+            alive: 0,
+            exited: false,
             cluster_event: false,
             _shared: shared,
         }
@@ -225,14 +233,19 @@ impl<'g> Worker<'g> {
 
     fn run_warp(&mut self, index: usize, limit: u64) -> Result<(), Fault> {
         self.cx.limit = limit;
-        match self.warps[index].run(&mut self.cx, TURN, &mut self.budget) {
-            // Threads may have exited for which others wait.
-            Stop::Turn => self.complete_barriers(),
-            Stop::Arrived => self.arrive(index)?,
+        let warp = &mut self.warps[index];
+        let before = warp.alive();
+        let stop = warp.run(&mut self.cx, TURN, &mut self.budget);
+        let exited = before - warp.alive();
+        self.alive -= exited;
+        self.exited |= exited > 0;
+        match stop {
+            Stop::Turn => self.complete_barriers(None),
+            Stop::Arrived => self.arrive(index),
             Stop::ClusterArrived => {}
             Stop::Done => {
                 self.running -= 1;
-                self.complete_barriers();
+                self.complete_barriers(None);
                 if self.is_done() {
                     self.cx.finish_copies();
                     self.cx.cluster.exit(self.cx.cluster_rank);
@@ -256,6 +269,7 @@ impl<'g> Worker<'g> {
     pub fn start(&mut self, rank: u64) {
         self.budget = self.cx.grid.instruction_budget;
         self.running = self.warps.len();
+        self.exited = false;
         self.cluster_event = false;
         let cx = &mut self.cx;
         cx.block = cx.grid.block_index(rank);
@@ -271,6 +285,7 @@ impl<'g> Worker<'g> {
             .iter_mut()
             .for_each(Multiplications::clear);
         self.barriers = Default::default();
+        self.arrived_at = 0;
         self.phases = Phases::default();
         // SAFETY: the buffer has that many bytes, see `new`.
         unsafe { cx.shared.write_bytes(0, cx.shared_bytes as usize) };
@@ -280,68 +295,75 @@ impl<'g> Worker<'g> {
         for warp in &mut self.warps {
             warp.start(cx);
         }
+        self.alive = self.warps.iter().map(Warp::alive).sum();
     }
 
     /// Takes note of the lanes of a warp that have just arrived at a barrier.
-    fn arrive(&mut self, index: usize) -> Result<(), Fault> {
+    fn arrive(&mut self, index: usize) {
         let Some(arrival) = self.warps[index].take_arrival() else {
-            return Ok(());
+            return;
         };
         let warp = &self.warps[index];
         if let Some(watch) = &mut self.cx.watch {
             watch.arrived(index as u32, &arrival, warp.alive_lanes());
         }
+        self.arrived_at |= 1 << arrival.barrier;
         let barrier = &mut self.barriers[arrival.barrier as usize];
         barrier.arrived += arrival.mask.count_ones();
         barrier.expected = arrival.expected;
         barrier.votes += arrival.votes;
         barrier.passed |= u32::from(!arrival.waits) << index;
-        let warp = &self.warps[index];
         if barrier.cycles <= warp.cycles() {
             (barrier.cycles, barrier.saving) = (warp.cycles(), warp.saving());
         }
-        self.complete_barriers();
-        Ok(())
+        self.complete_barriers(Some(arrival.barrier as usize));
     }
 
-    /// Releases every barrier at which all expected threads have arrived.
-    fn complete_barriers(&mut self) {
-        if self.barriers.iter().all(|barrier| barrier.arrived == 0) {
+    /// Releases the barrier at which threads have just arrived, if all expected ones have, and every such barrier when
+    /// threads have exited.
+    fn complete_barriers(&mut self, arrived: Option<usize>) {
+        if std::mem::take(&mut self.exited) {
+            for id in Lanes(self.arrived_at) {
+                self.complete_barrier(id);
+            }
+        } else if let Some(id) = arrived {
+            self.complete_barrier(id);
+        }
+    }
+
+    /// Releases a barrier if all expected threads have arrived there.
+    fn complete_barrier(&mut self, id: usize) {
+        let barrier = &self.barriers[id];
+        let expected = match barrier.expected {
+            0 => self.alive,
+            expected => expected,
+        };
+        if barrier.arrived == 0 || barrier.arrived < expected {
             return;
         }
-        let alive: u32 = self.warps.iter().map(Warp::alive).sum();
-        for (id, barrier) in self.barriers.iter_mut().enumerate() {
-            let expected = if barrier.expected == 0 {
-                alive
-            } else {
-                barrier.expected
-            };
-            if barrier.arrived == 0 || barrier.arrived < expected {
-                continue;
+        let barrier = std::mem::take(&mut self.barriers[id]);
+        self.arrived_at &= !(1 << id);
+        if let Some(watch) = &mut self.cx.watch {
+            watch.completed(id as u32, |warp| self.warps[warp].alive_lanes());
+        }
+        let end = end(&self.warps, (barrier.cycles, barrier.saving));
+        let whole = barrier.passed == 0 && barrier.arrived == self.alive;
+        let (cost, ahead) = (&mut self.cx.cost, &mut self.cx.ahead);
+        let (latest, busy) = if whole {
+            (self.phases.barrier(cost, ahead, end), 0)
+        } else {
+            (end.latest, self.phases.handed_over(cost, ahead))
+        };
+        let (cycles, saving) = latest;
+        let at = (cycles + u64::from(latency::BARRIER), saving);
+        for (index, warp) in self.warps.iter_mut().enumerate() {
+            if whole {
+                warp.begin_phase();
             }
-            if let Some(watch) = &mut self.cx.watch {
-                watch.completed(id as u32, |warp| self.warps[warp].alive_lanes());
+            if barrier.passed >> index & 1 == 1 {
+                warp.delay(busy);
             }
-            let end = end(&self.warps, (barrier.cycles, barrier.saving));
-            let whole = barrier.passed == 0 && barrier.arrived == alive;
-            let (cost, ahead) = (&mut self.cx.cost, &mut self.cx.ahead);
-            let (latest, busy) = if whole {
-                (self.phases.barrier(cost, ahead, end), 0)
-            } else {
-                (end.latest, self.phases.handed_over(cost, ahead))
-            };
-            let (cycles, saving) = latest;
-            let at = (cycles + u64::from(latency::BARRIER), saving);
-            for (index, warp) in self.warps.iter_mut().enumerate() {
-                if whole {
-                    warp.begin_phase();
-                }
-                if barrier.passed >> index & 1 == 1 {
-                    warp.delay(busy);
-                }
-                warp.release(id as u32, at, barrier.votes, barrier.arrived);
-            }
-            *barrier = Barrier::default();
+            warp.release(id as u32, at, barrier.votes, barrier.arrived);
         }
     }
 

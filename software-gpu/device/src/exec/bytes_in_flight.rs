@@ -20,19 +20,26 @@ pub(super) struct BytesInFlight {
 
 impl BytesInFlight {
     /// The warp goes on: of what has been counted for the block so far nothing is new.
-    pub fn resume(&mut self, counted: u64) {
-        self.counted = counted;
+    #[inline(always)]
+    #[must_use]
+    pub fn resumed(self, counted: u64) -> Self {
+        Self { counted, ..self }
     }
 
-    /// Takes in what has been counted since then.
-    pub fn count(&mut self, counted: u64) {
-        self.since += counted - self.counted;
-        self.counted = counted;
+    /// The same with what has been counted since then.
+    #[inline(always)]
+    #[must_use]
+    pub fn with(self, counted: u64) -> Self {
+        Self {
+            since: self.since + counted - self.counted,
+            counted,
+            ..self
+        }
     }
 
     /// The warp waits for all it has asked for.
     pub fn wait(&mut self, counted: u64) {
-        self.count(counted);
+        *self = self.with(counted);
         self.largest = self.largest.max(self.since);
         self.since = 0;
     }
@@ -63,16 +70,16 @@ mod tests {
     #[test]
     fn the_largest_round_counts() {
         let mut asked = BytesInFlight::default();
-        asked.resume(1000);
+        asked = asked.resumed(1000);
         asked.wait(1000 + 512);
-        asked.count(1512 + 1024);
+        asked = asked.with(1512 + 1024);
         // Another warp loads meanwhile.
-        asked.resume(9000);
+        asked = asked.resumed(9000);
         asked.wait(9000 + 256);
         assert_eq!(asked.at_once(), 1280);
         asked.wait(9256 + 64);
         assert_eq!(asked.at_once(), 1280);
-        asked.count(9320 + 2048);
+        asked = asked.with(9320 + 2048);
         assert_eq!(asked.at_once(), 2048);
     }
 }

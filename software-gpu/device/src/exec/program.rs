@@ -195,8 +195,10 @@ pub(super) struct Code {
     pub warpgroup_multiplications: Vec<WarpgroupMultiplication>,
     /// Size of a frame in bytes, a multiple of 64.
     pub frame_bytes: u32,
-    /// Rows that never change while a frame lives.
+    /// Rows that never change while a frame lives: first those that differ between the blocks of a grid.
     pub constants: Vec<Constant>,
+    /// How many of them differ.
+    pub block_constants: usize,
     /// Predicates, and rows that may be read before they are written: start as zero. (slot, bytes)
     pub zeroed: Vec<(Slot, u32)>,
     /// Local memory of a frame.
@@ -215,6 +217,13 @@ pub(super) struct Constant {
     /// 64-bit cells rather than 32-bit ones.
     pub wide: bool,
     pub value: Value,
+}
+
+impl Constant {
+    /// Whether it differs between the blocks of a grid.
+    pub fn is_per_block(&self) -> bool {
+        matches!(self.value, Value::Special(special) if special.is_per_block())
+    }
 }
 
 /// The contents of a constant row.

@@ -5,12 +5,15 @@
 //! after the other. Of the groups behind it is known that they come later.
 //!
 //! Every warp's access passes here. A small table gathers what a block touches of its latest granules and keeps all but the first
-//! of many accesses away from the list.
+//! of many accesses away from the list. It grows for kernels that touch many granules in no order.
 
-/// Granules that are gathered, by their low bits.
+/// Granules that are gathered at first and at most, by their low bits: powers of two.
 const LATEST: usize = 64;
+const MOST_LATEST: usize = 1 << 13;
 /// The length at which a list is first cleared of duplicates.
 const CLEARED_AT: usize = 1 << 16;
+/// The table grows when the list has this many times as many entries.
+const GROWS_AT: usize = 16;
 /// Bits of a time below the number of the group.
 const INTERVAL_BITS: u32 = 16;
 
@@ -83,8 +86,10 @@ impl Touched {
 pub(super) struct Granules {
     /// The time at which blocks from here on begin.
     start: u32,
-    latest: [Touch; LATEST],
+    latest: Vec<Touch>,
     list: Vec<Touch>,
+    /// The length of the list at which the table grows, and at which duplicates leave the list.
+    grow_at: usize,
     clear_at: usize,
 }
 
@@ -92,8 +97,9 @@ impl Default for Granules {
     fn default() -> Self {
         Self {
             start: 0,
-            latest: [Touch::NONE; LATEST],
+            latest: vec![Touch::NONE; LATEST],
             list: Vec::new(),
+            grow_at: GROWS_AT * LATEST,
             clear_at: CLEARED_AT,
         }
     }
@@ -104,7 +110,8 @@ impl Granules {
     #[inline(always)]
     pub fn touch(&mut self, granule: u64, lines: u32, cycles: u64) {
         let time = self.start | interval(cycles);
-        let at = granule as usize % LATEST;
+        // The table has a power of two of places, and never none.
+        let at = granule as usize & (self.latest.len() - 1);
         let latest = &mut self.latest[at];
         if latest.granule == granule && latest.time == time {
             latest.lines |= lines;
@@ -123,6 +130,26 @@ impl Granules {
     fn displace(&mut self, at: usize, touch: Touch) {
         let displaced = std::mem::replace(&mut self.latest[at], touch);
         self.add(displaced);
+        if self.list.len() >= self.grow_at {
+            self.grow();
+        }
+    }
+
+    #[cold]
+    fn grow(&mut self) {
+        let places = self.latest.len() * 4;
+        if places > MOST_LATEST {
+            self.grow_at = usize::MAX;
+            return;
+        }
+        self.grow_at = self.list.len() + GROWS_AT * places;
+        // Granules that have had places of their own have them in a larger table, too.
+        let before = std::mem::replace(&mut self.latest, vec![Touch::NONE; places]);
+        for touch in before {
+            if touch != Touch::NONE {
+                self.latest[touch.granule as usize & (places - 1)] = touch;
+            }
+        }
     }
 
     fn add(&mut self, touch: Touch) {
@@ -138,7 +165,8 @@ impl Granules {
 
     /// All that was touched since this was last asked, in no order.
     fn take(&mut self) -> Vec<Touch> {
-        for touch in std::mem::replace(&mut self.latest, [Touch::NONE; LATEST]) {
+        for place in 0..self.latest.len() {
+            let touch = std::mem::replace(&mut self.latest[place], Touch::NONE);
             self.add(touch);
         }
         std::mem::take(&mut self.list)

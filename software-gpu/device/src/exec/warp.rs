@@ -27,12 +27,12 @@ use barriers::uniform;
 
 use super::bytes_in_flight::BytesInFlight;
 use super::context::{Context, Lanes};
-use super::cost::latency;
+use super::cost::{Class, latency};
 use super::fault::Fault;
 use super::grid::Grid;
 use super::op::Slot;
 use super::polling;
-use super::program::{BasicBlock, Code, Terminator, Value};
+use super::program::{BasicBlock, Code, Terminator};
 use super::thread_states::{At, Standing};
 use super::warp_handlers::LANES;
 
@@ -174,6 +174,16 @@ fn gives_way(cx: &mut Context<'_>, gave_way_at: &mut Option<u32>, pc: u32, wait:
     are_others
 }
 
+/// Instructions issued, by class. All are read before one is written, so that they are added at once.
+#[inline(always)]
+fn sum(issued: &[u32; Class::COUNT], more: &[u32; Class::COUNT]) -> [u32; Class::COUNT] {
+    let mut sum = [0; Class::COUNT];
+    for class in 0..Class::COUNT {
+        sum[class] = issued[class].wrapping_add(more[class]);
+    }
+    sum
+}
+
 /// What it takes to go on at `to` behind block `from`: blocks are numbered so that only a loop's next iteration has a lower one.
 fn fetched_again(from: u32, to: u32) -> u64 {
     match to <= from {
@@ -213,7 +223,7 @@ impl Warp {
             met: 0,
             gave_way_at: None,
         };
-        warp.fill(cx, code, 0, |_| true);
+        warp.fill(cx, &code.constants, 0);
         warp
     }
 
@@ -234,12 +244,7 @@ impl Warp {
         self.met = 0;
         self.gave_way_at = None;
         let code = &cx.grid.kernel.program.codes[0];
-        self.fill(
-            cx,
-            code,
-            0,
-            |value| matches!(value, Value::Special(special) if special.is_per_block()),
-        );
+        self.fill(cx, &code.constants[..code.block_constants], 0);
         let mut others = self
             .frames
             .pop()
@@ -322,11 +327,10 @@ impl Warp {
         cx.local = self.local.as_mut_ptr().cast();
         cx.cycles = self.cycles;
         cx.barrier_result = self.barrier_result;
-        cx.in_flight = self.in_flight;
-        cx.in_flight.resume(cx.cost.global_read_bytes);
+        let counted = cx.cost.global_read_bytes;
+        cx.in_flight = self.in_flight.resumed(counted);
         let stop = self.run_frames(cx, turn, budget);
-        cx.in_flight.count(cx.cost.global_read_bytes);
-        self.in_flight = cx.in_flight;
+        self.in_flight = cx.in_flight.with(cx.cost.global_read_bytes);
         self.cycles = cx.cycles;
         stop
     }
@@ -427,9 +431,7 @@ impl Warp {
             }
             cx.cycles += u64::from(cycles);
             self.saving += u64::from(saving);
-            for (total, issued) in cx.cost.issue.iter_mut().zip(&block.issue) {
-                *total = total.wrapping_add(*issued);
-            }
+            cx.cost.issue = sum(&cx.cost.issue, &block.issue);
             let spent = u64::from(block.instructions) + std::mem::take(&mut cx.extra_instructions);
             let Some(left) = budget.checked_sub(spent) else {
                 frame.current.pc = pc;
@@ -472,6 +474,19 @@ impl Warp {
                         frame.current.pc = *next;
                         frame.current.mask = mask & !takes;
                         return Some(Stop::Turn);
+                    }
+                }
+                // All threads of the frame are here: there is nobody to wait for.
+                Terminator::WarpBarrier { next, .. } if alone => {
+                    pc = *next;
+                    if mask == self.threads & !self.exited {
+                        (self.decisions, self.rotating) = (0, false);
+                    }
+                    if cx.watch.is_some() {
+                        self.met |= mask;
+                        frame.current.pc = pc;
+                        frame.current.mask = mask;
+                        return None;
                     }
                 }
                 end => {

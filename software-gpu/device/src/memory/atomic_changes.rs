@@ -57,6 +57,7 @@ pub(super) struct Marks {
 
 impl Marking {
     /// An operand of `len` bytes at `offset` of an allocation of that many pages was changed.
+    #[inline]
     pub(super) fn mark(&self, pages: usize, offset: usize, len: usize, change: AtomicChange) {
         let all = self
             .pages

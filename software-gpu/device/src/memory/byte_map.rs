@@ -117,6 +117,16 @@ impl ByteMap {
         self.recent = Recent::default();
     }
 
+    /// Whether no byte of the pages that `range`, offsets in `allocation`, lies in is in the set.
+    #[inline]
+    pub fn has_none(&self, allocation: &Allocation, range: Range<usize>) -> bool {
+        let pages = range.start / PAGE..range.end.div_ceil(PAGE);
+        self.touched.is_empty()
+            || self
+                .table(allocation.slot() as u32)
+                .is_none_or(|table| table.pages[pages].iter().all(|page| *page == EMPTY))
+    }
+
     /// The parts of `range`, offsets in `allocation`, that are not in the set.
     pub fn gaps(&self, allocation: &Allocation, range: Range<usize>) -> Vec<Range<usize>> {
         let mut gaps = Vec::new();

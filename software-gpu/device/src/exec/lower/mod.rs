@@ -296,6 +296,12 @@ impl<'l> Lowering<'l> {
             }
         }
         zeroed.sort_unstable();
+        let (mut constants, others): (Vec<_>, Vec<_>) = self
+            .constant_rows
+            .into_iter()
+            .partition(Constant::is_per_block);
+        let block_constants = constants.len();
+        constants.extend(others);
         Ok(Code {
             name: self.source.name.to_owned(),
             blocks,
@@ -305,7 +311,8 @@ impl<'l> Lowering<'l> {
             tensor_copies: self.tensor_copies,
             warpgroup_multiplications: self.warpgroup_multiplications,
             frame_bytes: self.frame_bytes,
-            constants: self.constant_rows,
+            constants,
+            block_constants,
             zeroed,
             local_bytes: self.local_bytes.next_multiple_of(16),
             variable_bytes: self.variable_bytes,

@@ -62,8 +62,13 @@ impl Shape for LookUp {
         let site = &cx.code.sites[op.x as usize];
         // SAFETY: lowering made `a` the site's address row.
         let addresses = unsafe { addresses(cx, site, op.a) };
+        let mut last = None;
         for lane in cx.lanes() {
-            cx.near.look_up(addresses[lane]);
+            let line = addresses[lane] / LINE;
+            if last != Some(line) {
+                cx.near.look_up(addresses[lane]);
+                last = Some(line);
+            }
         }
     }
 }

@@ -14,7 +14,7 @@ use super::super::watch::{Accessor, Scattered};
 use super::{Site, generic, is_parameter};
 
 /// Unit of global memory traffic.
-const SECTOR: u64 = 32;
+pub(super) const SECTOR: u64 = 32;
 
 /// The allocation that a site used last.
 #[derive(Clone, Copy, Default)]
@@ -36,12 +36,7 @@ pub(super) struct Target<'g> {
 /// The addresses of all lanes.
 #[inline(always)]
 pub(super) unsafe fn addresses(cx: &Context<'_>, site: &Site, slot: Slot) -> [u64; LANES] {
-    let base = if site.relative {
-        i64::from(cx.local_base)
-    } else {
-        0
-    };
-    let offset = site.offset.wrapping_add(base) as u64;
+    let offset = cx.offset(site);
     let mut addresses = [0; LANES];
     // SAFETY: lowering made the slot a row of the width that the site names.
     unsafe {
@@ -58,26 +53,6 @@ pub(super) unsafe fn addresses(cx: &Context<'_>, site: &Site, slot: Slot) -> [u6
         }
     }
     addresses
-}
-
-/// Whether the addresses are `first`, `first + bytes`, `first + 2 bytes`, ….
-#[inline(always)]
-pub(super) fn contiguous(addresses: &[u64; LANES], bytes: u64) -> bool {
-    let mut differs = 0;
-    for lane in 0..LANES {
-        differs |= addresses[lane] ^ addresses[0].wrapping_add(lane as u64 * bytes);
-    }
-    differs == 0 && addresses[0] & (bytes - 1) == 0
-}
-
-/// Whether all addresses are the same.
-#[inline(always)]
-pub(super) fn uniform(addresses: &[u64; LANES]) -> bool {
-    let mut differs = 0;
-    for lane in 0..LANES {
-        differs |= addresses[lane] ^ addresses[0];
-    }
-    differs == 0
 }
 
 impl<'g> Context<'g> {
@@ -333,6 +308,13 @@ impl<'g> Context<'g> {
         if target.global.is_some() {
             let sectors = (address + bytes - 1) / SECTOR - address / SECTOR + 1;
             self.count(sectors, access);
+            let last = address + bytes - 1;
+            if address / Touched::GRANULE == last / Touched::GRANULE {
+                let line = |address: u64| address % Touched::GRANULE / Touched::LINE;
+                let lines = u32::MAX >> (31 - line(last)) & u32::MAX << line(address);
+                self.touch(address / Touched::GRANULE, lines, access);
+                return;
+            }
             for (granule, lines) in Touched::lines(address, address + bytes) {
                 self.touch(granule, lines, access);
             }
@@ -371,6 +353,28 @@ impl<'g> Context<'g> {
         self.touch_line(address, access);
     }
 
+    /// Counts the traffic of an access to several of the 64 sectors from `line` on, the address of a line: a bit each.
+    #[inline(always)]
+    pub(super) fn count_sector_set(&mut self, line: u64, sectors: u64, access: Access) {
+        self.count(sectors.count_ones().into(), access);
+        // A bit for each line, at every fourth place: then side by side.
+        let mut lines =
+            (sectors | sectors >> 1 | sectors >> 2 | sectors >> 3) & 0x1111_1111_1111_1111;
+        lines = (lines | lines >> 3) & 0x0303_0303_0303_0303;
+        lines = (lines | lines >> 6) & 0x000f_000f_000f_000f;
+        lines = (lines | lines >> 12) & 0x0000_00ff_0000_00ff;
+        lines = (lines | lines >> 24) & 0xffff;
+        let granule = line / Touched::GRANULE;
+        let lines = lines << (line % Touched::GRANULE / Touched::LINE);
+        let [here, behind] = [lines as u32, (lines >> u32::BITS) as u32];
+        if here != 0 {
+            self.touch(granule, here, access);
+        }
+        if behind != 0 {
+            self.touch(granule + 1, behind, access);
+        }
+    }
+
     /// Counts the traffic of accesses lane by lane.
     pub(super) fn count_sectors(&mut self, sectors: &Sectors, access: Access) {
         self.count(sectors.count as u64, access);
@@ -380,7 +384,7 @@ impl<'g> Context<'g> {
     }
 
     #[inline(always)]
-    fn count(&mut self, sectors: u64, access: Access) {
+    pub(super) fn count(&mut self, sectors: u64, access: Access) {
         match access {
             Access::Load => self.cost.global_read_bytes += sectors * SECTOR,
             Access::Store | Access::Atomic => self.cost.global_write_bytes += sectors * SECTOR,
@@ -389,7 +393,7 @@ impl<'g> Context<'g> {
 
     /// The line that `address` lies in is touched.
     #[inline(always)]
-    fn touch_line(&mut self, address: u64, access: Access) {
+    pub(super) fn touch_line(&mut self, address: u64, access: Access) {
         let line = address % Touched::GRANULE / Touched::LINE;
         self.touch(address / Touched::GRANULE, 1 << line, access);
     }

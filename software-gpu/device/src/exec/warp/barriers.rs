@@ -45,9 +45,10 @@ impl Warp {
         let Some(frame) = self.frames.last_mut() else {
             return;
         };
-        for split in frame
-            .others
-            .iter_mut()
+        let current = (frame.current.mask != 0).then_some(&mut frame.current);
+        for split in current
+            .into_iter()
+            .chain(&mut frame.others)
             .filter(|split| split.state == State::BlockBarrier(id))
         {
             split.state = State::Ready;
@@ -139,6 +140,13 @@ impl Warp {
         frame.current.pc = barrier.next;
         if barrier.waits {
             frame.current.state = State::BlockBarrier(id);
+        }
+        let alone = frame.others.is_empty();
+        if barrier.waits && alone && mask == self.alive_lanes() {
+            // The whole warp waits at one place: there is nothing to settle.
+            (self.decisions, self.rotating) = (0, false);
+            self.ready = false;
+            return Some(Stop::Arrived);
         }
         // Runs again when the block has taken note: the arrival may complete the barrier.
         self.ready = self.settle(cx.code);

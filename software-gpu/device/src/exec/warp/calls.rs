@@ -4,7 +4,7 @@ use super::super::context::{Context, Lanes};
 use super::super::fault::Fault;
 use super::super::grid::Grid;
 use super::super::op::Slot;
-use super::super::program::{Code, Constant, Terminator, Value};
+use super::super::program::{Constant, Terminator, Value};
 use super::super::warp_handlers::LANES;
 use super::{Frame, Line, Split, State, Stop, Warp};
 
@@ -40,7 +40,7 @@ impl Warp {
         let from = frame.local_base;
         self.enter(cx, callee as usize, mask, Vec::new());
         let base = self.frames.last()?.base;
-        self.fill(cx, code, base, |_| true);
+        self.fill(cx, &code.constants, base);
         for (argument, (offset, bytes)) in arguments.iter().zip(&code.arguments) {
             self.copy_local(
                 cx.local_stride,
@@ -187,24 +187,14 @@ impl Warp {
         }
     }
 
-    /// Fills the constant rows of the frame at `base` whose values are `selected`.
-    pub(super) fn fill(
-        &mut self,
-        cx: &Context<'_>,
-        code: &Code,
-        base: usize,
-        selected: impl Fn(Value) -> bool,
-    ) {
+    /// Fills constant rows of the frame at `base`.
+    pub(super) fn fill(&mut self, cx: &Context<'_>, constants: &[Constant], base: usize) {
         let start = self
             .registers
             .as_mut_ptr()
             .wrapping_byte_add(base)
             .cast::<u8>();
-        for Constant { slot, wide, value } in code
-            .constants
-            .iter()
-            .filter(|constant| selected(constant.value))
-        {
+        for Constant { slot, wide, value } in constants {
             let row: [u64; LANES] = match *value {
                 Value::Bits(bits) => [bits; LANES],
                 Value::Parameter {

@@ -58,6 +58,36 @@ pub struct Observed {
     pub divergent_barriers: Vec<DivergentBarrier>,
 }
 
+/// Lanes one behind the other whose accesses lie side by side, or are to the same bytes.
+struct Run {
+    lanes: u32,
+    bytes: usize,
+}
+
+impl Run {
+    /// The run that begins with the first lane of `lanes`, at least one.
+    #[inline(always)]
+    fn first(lanes: u32, offsets: &[usize; LANES], stride: usize) -> Self {
+        let first = lanes.trailing_zeros() as usize;
+        let length_with = |step: usize| {
+            let mut length = 1;
+            while first + length < LANES
+                && lanes >> (first + length) & 1 == 1
+                && offsets[first + length] == offsets[first] + length * step
+            {
+                length += 1;
+            }
+            length
+        };
+        let (length, bytes) = match length_with(stride) {
+            1 => (length_with(0), stride),
+            length => (length, length * stride),
+        };
+        let lanes = u32::MAX >> (LANES - length) << first;
+        Self { lanes, bytes }
+    }
+}
+
 /// One host thread's checkers.
 pub(super) struct Watch<'g> {
     recorder: Recorder<'g>,
@@ -290,6 +320,38 @@ impl<'g> Watch<'g> {
         }
         if !bytes.0.is_written() {
             self.unwritten.access(site, access, bytes, accessor);
+        }
+    }
+
+    /// Lanes of a warp are about to access global memory: each as many bytes, at its offset of `allocation`.
+    pub fn global_lanes(
+        &mut self,
+        site: &Site,
+        access: Access,
+        allocation: &'g Allocation,
+        warp: u32,
+        (mask, offsets): (u32, &[usize; LANES]),
+    ) {
+        let stride = (site.bytes * site.count) as usize;
+        let accessor = |lane: usize| Accessor {
+            thread: warp * LANES as u32 + lane as u32,
+            stride,
+        };
+        if self.early.is_some() {
+            // Each lane has waited by itself.
+            for lane in Lanes(mask) {
+                let bytes = (allocation, offsets[lane], stride);
+                self.global(site, access, bytes, accessor(lane));
+            }
+            return;
+        }
+        let mut rest = mask;
+        while rest != 0 {
+            let lane = rest.trailing_zeros() as usize;
+            let run = Run::first(rest, offsets, stride);
+            rest &= !run.lanes;
+            let bytes = (allocation, offsets[lane], run.bytes);
+            self.global(site, access, bytes, accessor(lane));
         }
     }
 

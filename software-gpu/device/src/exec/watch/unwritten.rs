@@ -7,6 +7,7 @@
 //!
 //! Atomic operations other than exchanges read, and define nothing that was not defined before.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::memory::{Allocation, ByteMap, ByteSet};
@@ -103,53 +104,41 @@ impl<'g> Unwritten<'g> {
         accessor: Accessor,
     ) {
         let range = offset..offset + bytes;
-        if self.before(allocation).covers(range.clone()) {
+        let before = self.before(allocation);
+        if self.before[before].1.covers(range.clone()) {
             return;
         }
-        let before = Arc::clone(self.before(allocation));
-        for gap in before.gaps(range) {
+        let stride = accessor.stride.max(1);
+        let suspect = |gap: Range<usize>| Suspect {
+            allocation,
+            start: gap.start,
+            end: gap.end,
+            block: 0,
+            thread: accessor.thread + ((gap.start - offset) / stride) as u32,
+            stride,
+            line: site.line,
+            access,
+            own: false,
+        };
+        for gap in self.before[before].1.gaps(range) {
+            if self.block.has_none(allocation, gap.clone()) {
+                note(&mut self.current, suspect(gap));
+                continue;
+            }
             for gap in self.block.gaps(allocation, gap) {
-                let stride = accessor.stride.max(1);
-                let lane = (gap.start - offset) / stride;
-                let next = Suspect {
-                    allocation,
-                    start: gap.start,
-                    end: gap.end,
-                    block: 0,
-                    thread: accessor.thread + lane as u32,
-                    stride,
-                    line: site.line,
-                    access,
-                    own: false,
-                };
-                self.suspect(next);
+                note(&mut self.current, suspect(gap));
             }
         }
     }
 
-    fn suspect(&mut self, next: Suspect<'g>) {
-        let full = self.current.len() >= KEPT;
-        let continued = self.current.iter_mut().rev().find(|last| {
-            last.line == next.line
-                && std::ptr::eq(last.allocation, next.allocation)
-                && last.start <= next.start
-                && next.start <= last.end
-        });
-        match continued {
-            Some(last) => last.end = last.end.max(next.end),
-            None if full => {}
-            None => self.current.push(next),
-        }
-    }
-
-    fn before(&mut self, allocation: &'g Allocation) -> &Arc<ByteSet> {
+    /// The place in `before` of what was written of this allocation.
+    fn before(&mut self, allocation: &'g Allocation) -> usize {
         let mut known = self.before.iter();
         let known = known.position(|(other, _)| std::ptr::eq(*other, allocation));
-        let known = known.unwrap_or_else(|| {
+        known.unwrap_or_else(|| {
             self.before.push((allocation, allocation.written()));
             self.before.len() - 1
-        });
-        &self.before[known].1
+        })
     }
 
     /// The block with linear index `rank` of `blocks` has ended.
@@ -200,6 +189,22 @@ impl<'g> Unwritten<'g> {
             }
         }
         found
+    }
+}
+
+/// Adds a suspicious load of the current block, or extends one of the same instruction that it continues.
+fn note<'g>(current: &mut Vec<Suspect<'g>>, next: Suspect<'g>) {
+    let full = current.len() >= KEPT;
+    let continued = current.iter_mut().rev().find(|last| {
+        last.line == next.line
+            && std::ptr::eq(last.allocation, next.allocation)
+            && last.start <= next.start
+            && next.start <= last.end
+    });
+    match continued {
+        Some(last) => last.end = last.end.max(next.end),
+        None if full => {}
+        None => current.push(next),
     }
 }
 
