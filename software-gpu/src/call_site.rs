@@ -7,6 +7,10 @@
 //! of them is the call site. The C library's debug information may be installed where the program's is not. Where no frame
 //! is left, as in a program without line numbers, the call site is unknown, and two such calls are told apart by their
 //! return addresses.
+//!
+//! The frames behind the call site, up to `main`, are its callers. A program that tests or measures another one is no caller:
+//! which of its functions have frames differs between machines. Behind CPython's frames come the lines of Python, which
+//! [`python`] reads when the call is made: the interpreter's own stack is the same for all of them.
 
 use std::cell::RefCell;
 use std::collections::HashMap;
@@ -18,8 +22,11 @@ use crate::order::{Locate, identity_of};
 
 mod frames;
 mod object;
+mod python;
 
 use frames::Frames;
+use object::Object;
+use python::PythonLine;
 
 /// Frames that are noted at most. Wrappers of the driver are rarely deeper.
 const DEPTH: usize = 40;
@@ -47,6 +54,17 @@ const STARTS: [&str; 6] = [
     "__GI___clone3",
 ];
 
+/// Parts of the paths of sources whose functions call a program as its harness.
+static HARNESSES: Mutex<Vec<&'static str>> = Mutex::new(Vec::new());
+
+/// Says that the sources whose paths contain `path` call the program to test or to measure it: reports name no callers from there on.
+pub fn add_harness(path: &'static str) {
+    let mut harnesses = HARNESSES.lock().unwrap_or_else(PoisonError::into_inner);
+    if !harnesses.contains(&path) {
+        harnesses.push(path);
+    }
+}
+
 /// Says that the sources in `folder` wrap the driver: their callers are the call sites. A crate passes
 /// `env!("CARGO_MANIFEST_DIR")`.
 pub fn add_wrapper(folder: &'static str) {
@@ -60,8 +78,10 @@ pub fn add_wrapper(folder: &'static str) {
 pub(crate) struct CallSite {
     addresses: Vec<usize>,
     frames: Frames,
-    /// Its line, once a report has asked for it.
-    line: OnceLock<Option<String>>,
+    /// The lines of Python that made the call, the innermost first.
+    python: Vec<PythonLine>,
+    /// Its line and those of its callers, once a report has asked for them.
+    lines: OnceLock<Vec<String>>,
 }
 
 thread_local! {
@@ -84,6 +104,22 @@ impl CallSite {
     /// The present call's.
     #[inline(never)]
     pub(crate) fn here() -> Arc<Self> {
+        let python = python::lines();
+        let site = Self::of_stack();
+        if site.python == python {
+            return site;
+        }
+        Arc::new(Self {
+            addresses: site.addresses.clone(),
+            frames: site.frames.clone(),
+            python,
+            lines: OnceLock::new(),
+        })
+    }
+
+    /// The present call's without lines of Python.
+    #[inline(never)]
+    fn of_stack() -> Arc<Self> {
         let end = 0_u8;
         let end = &raw const end as usize;
         let known = WALKED.try_with(|walked| {
@@ -108,21 +144,41 @@ impl CallSite {
         known.unwrap_or_else(|_| Stack::walk(end).site)
     }
 
-    /// `file:line` in the program, where symbols allow.
-    fn resolve(&self) -> Option<String> {
+    /// `FILE:LINE` of the call and of each of its callers, where symbols allow.
+    fn resolve(&self) -> Vec<String> {
         let wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
+        let harnesses = HARNESSES.lock().unwrap_or_else(PoisonError::into_inner);
         let symbols = self.frames.symbols(&self.addresses);
-        for address in self.addresses.iter().filter(|a| !object::is_system(**a)) {
-            let mut symbols = symbols.iter().filter(|symbol| symbol.address == *address);
-            let outside = symbols.find(|symbol| {
-                !is_wrapper(&symbol.file, &wrappers)
-                    && !is_libc(&symbol.file, symbol.function.as_deref())
-            });
-            if let Some(symbol) = outside {
-                return Some(format!("{}:{}", shortened(&symbol.file), symbol.line));
+        let mut lines: Vec<String> = Vec::new();
+        for address in &self.addresses {
+            match object::of(*address) {
+                Object::System => continue,
+                Object::Python => {
+                    lines.extend(python::in_words(&self.python));
+                    return lines;
+                }
+                Object::Program => {}
+            }
+            for symbol in symbols.iter().filter(|symbol| symbol.address == *address) {
+                if !lines.is_empty() && is_harness(&symbol.file, &harnesses) {
+                    return lines;
+                }
+                if is_wrapper(&symbol.file, &wrappers)
+                    || is_libc(&symbol.file, symbol.function.as_deref())
+                {
+                    continue;
+                }
+                let line = format!("{}:{}", shortened(&symbol.file), symbol.line);
+                if lines.last() != Some(&line) {
+                    lines.push(line);
+                }
             }
         }
-        None
+        lines
+    }
+
+    fn lines(&self) -> &[String] {
+        self.lines.get_or_init(|| self.resolve())
     }
 }
 
@@ -144,7 +200,8 @@ impl Stack {
             site: Arc::new(CallSite {
                 addresses,
                 frames: Frames::here(),
-                line: OnceLock::new(),
+                python: Vec::new(),
+                lines: OnceLock::new(),
             }),
         };
         // The outermost frame has no return address.
@@ -179,6 +236,12 @@ fn is_wrapper(file: &Path, wrappers: &[&str]) -> bool {
         || is_vendored(file)
 }
 
+/// Whether the source belongs to what calls the program.
+fn is_harness(file: &Path, harnesses: &[&str]) -> bool {
+    let path = file.to_string_lossy().replace('\\', "/");
+    harnesses.iter().any(|harness| path.contains(harness))
+}
+
 /// Whether the source is of a library that `cargo vendor` has put beside the program.
 fn is_vendored(file: &Path) -> bool {
     let mut folders = file.ancestors().skip(1);
@@ -207,11 +270,18 @@ fn shortened(file: &Path) -> String {
 
 impl Locate for CallSite {
     fn locate(&self) -> Option<String> {
-        self.line.get_or_init(|| self.resolve()).clone()
+        self.lines().first().cloned()
+    }
+
+    fn callers(&self) -> &[String] {
+        self.lines().get(1..).unwrap_or_default()
     }
 
     fn identity(&self) -> u64 {
-        identity_of(&self.addresses)
+        match self.python.is_empty() {
+            true => identity_of(&self.addresses),
+            false => identity_of(&(&self.addresses, &self.python)),
+        }
     }
 }
 
@@ -303,15 +373,21 @@ mod tests {
         unsafe { qsort(values.as_mut_ptr().cast(), 2, 1, compare) };
         let site = SITE.take().expect("a comparison");
         let addresses = &site.addresses;
-        let system: Vec<bool> = addresses.iter().map(|a| object::is_system(*a)).collect();
+        let system: Vec<bool> = addresses
+            .iter()
+            .map(|a| object::of(*a) == Object::System)
+            .collect();
         assert!(!system[0], "the comparison is the program's");
         let of_libc = system.iter().position(|&system| system).expect("qsort");
         // From the first frame of the C library on, as if the comparison had no line numbers.
         let system = addresses[of_libc..].iter().copied();
         let rest = CallSite {
-            addresses: system.filter(|a| object::is_system(*a)).collect(),
+            addresses: system
+                .filter(|a| object::of(*a) == Object::System)
+                .collect(),
             frames: site.frames.clone(),
-            line: OnceLock::new(),
+            python: Vec::new(),
+            lines: OnceLock::new(),
         };
         assert_eq!(rest.locate(), None);
     }
@@ -322,12 +398,21 @@ mod tests {
         let site = |address: usize| CallSite {
             addresses: vec![address],
             frames: Frames::none(),
-            line: OnceLock::new(),
+            python: Vec::new(),
+            lines: OnceLock::new(),
         };
         let (one, other) = (site(1), site(2));
         assert_eq!((one.locate(), other.locate()), (None, None));
         assert_ne!(one.identity(), other.identity());
         assert_eq!(one.identity(), site(1).identity());
+    }
+
+    #[test]
+    fn a_harness_is_known_by_a_part_of_its_path() {
+        let is_harness = |file: &str| is_harness(Path::new(file), &["/src/verdicts/"]);
+        assert!(is_harness("/home/me/demo/src/verdicts/events.rs"));
+        assert!(is_harness("C:\\demo\\src\\verdicts\\events.rs"));
+        assert!(!is_harness("/home/me/demo/src/events.rs"));
     }
 
     /// A remembered stack is taken for another one only if they are the same.

@@ -18,6 +18,9 @@ pub(crate) fn choose(options: &Options) -> Result<(), UsageError> {
     software_gpu::add_wrapper(env!("CARGO_MANIFEST_DIR"));
     software_gpu::add_wrapper(cuda_host::SOURCES);
     software_gpu::add_wrapper(libcuda::SOURCES);
+    // What calls the lectures.
+    software_gpu::add_harness(env!("CARGO_MANIFEST_DIR"));
+    software_gpu::add_harness("/src/verdicts/");
     // Verdicts provoke failures, such as a launch that the driver has to refuse: only one that ends the program is explained.
     software_gpu::print_errors(false);
     let asked = match options.races {

@@ -1,9 +1,20 @@
 //! Which file an address of the program's code was loaded from.
 
-/// Whether the code at the address is the C library's or the dynamic linker's, which are never where a program makes a
-/// call. If its file is unknown, it is the program's.
+/// What code belongs to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(not(unix), allow(dead_code))]
+pub(super) enum Object {
+    /// The C library or the dynamic linker, which are never where a program makes a call.
+    System,
+    /// CPython: its interpreter or one of its own extension modules.
+    Python,
+    /// Anything else, and what is not known.
+    Program,
+}
+
+/// What the code at the address belongs to.
 #[cfg(unix)]
-pub(super) fn is_system(address: usize) -> bool {
+pub(super) fn of(address: usize) -> Object {
     use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
     use std::os::unix::ffi::OsStrExt;
     use std::path::Path;
@@ -29,18 +40,47 @@ pub(super) fn is_system(address: usize) -> bool {
     // SAFETY: any address may be asked for, and the structure is the one that is filled.
     let found = unsafe { dladdr(address as *const c_void, &mut info) };
     if found == 0 || info.file.is_null() {
-        return false;
+        return Object::Program;
     }
     // SAFETY: the linker's own string, which ends with a zero and stays while the object is loaded.
     let file = unsafe { CStr::from_ptr(info.file) };
-    let file = Path::new(OsStr::from_bytes(file.to_bytes())).file_name();
-    file.is_some_and(|name| is_system_library(&name.to_string_lossy()))
+    of_file(Path::new(OsStr::from_bytes(file.to_bytes())))
+}
+
+#[cfg(unix)]
+fn of_file(file: &std::path::Path) -> Object {
+    let name = file.file_name().unwrap_or_default().to_string_lossy();
+    let is_extension = || {
+        file.parent()
+            .is_some_and(|folder| folder.ends_with("lib-dynload"))
+    };
+    if is_system_library(&name) {
+        Object::System
+    } else if is_python(&name) || is_extension() {
+        Object::Python
+    } else {
+        Object::Program
+    }
 }
 
 /// Elsewhere, sources and names of functions tell.
 #[cfg(not(unix))]
-pub(super) fn is_system(_: usize) -> bool {
-    false
+pub(super) fn of(_: usize) -> Object {
+    Object::Program
+}
+
+/// `python`, `python3`, `python3.13` and the library of the same names.
+#[cfg(unix)]
+fn is_python(name: &str) -> bool {
+    let Some(rest) = name
+        .strip_prefix("lib")
+        .unwrap_or(name)
+        .strip_prefix("python")
+    else {
+        return false;
+    };
+    let version = rest.split(".so").next().unwrap_or(rest);
+    version.chars().all(|c| c.is_ascii_digit() || c == '.')
 }
 
 /// As the C libraries and dynamic linkers of Linux and macOS are called.
@@ -86,6 +126,26 @@ mod tests {
             assert!(!is_system_library(name), "{name}");
         }
         let own = the_c_library_is_known_by_the_name_of_its_file as fn() as usize;
-        assert!(!is_system(own) && !is_system(0));
+        assert_eq!([of(own), of(0)], [Object::Program; 2]);
+    }
+
+    #[test]
+    fn cpython_is_known_by_its_interpreter_and_its_own_extensions() {
+        for file in [
+            "python",
+            "/usr/bin/python3",
+            "/usr/bin/python3.13",
+            "/usr/lib/libpython3.11.so.1.0",
+            "/usr/lib/python3.11/lib-dynload/_ctypes.cpython-311-x86_64-linux-gnu.so",
+        ] {
+            assert_eq!(of_file(file.as_ref()), Object::Python, "{file}");
+        }
+        for file in [
+            "/home/me/python-demo",
+            "/home/me/pythonic",
+            "/site-packages/cuda/bindings/driver.cpython-311-x86_64-linux-gnu.so",
+        ] {
+            assert_eq!(of_file(file.as_ref()), Object::Program, "{file}");
+        }
     }
 }

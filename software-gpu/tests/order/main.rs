@@ -1,5 +1,6 @@
 //! The rules of the ordering checker, one test each.
 
+mod callers;
 mod graphs;
 mod hosts;
 mod learned;

@@ -111,6 +111,47 @@ fn a_short_wait_is_not_blamed_for_the_time_outside_the_driver() {
     assert_eq!(long, [(Cause::HostWaited, 805), (Cause::HostLate, 100)]);
 }
 
+/// The host waits for the first kernel, then records an event and launches the next: both calls are late because of the wait.
+#[test]
+fn launches_behind_a_wait_count_as_the_wait() {
+    for (name, cause) in [
+        ("cuStreamSynchronize", Cause::HostWaited),
+        ("cudaFree", Cause::HostWaited),
+        ("cuMemAlloc", Cause::Launches),
+    ] {
+        let mut run = Run::default();
+        run.kernel(1, (5, 105), (0, 4));
+        run.call(name, 6, 106);
+        run.call("cuEventRecord", 106, 109);
+        run.kernel(1, (115, 215), (109, 113));
+        assert_eq!(causes(run)[0].0, cause, "{name}");
+    }
+    let mut run = Run::default();
+    run.kernel(1, (5, 105), (0, 4));
+    run.call("cuStreamSynchronize", 6, 107);
+    run.call("cuEventRecord", 107, 110);
+    run.kernel(1, (115, 215), (110, 114));
+    assert_eq!(
+        run.analysed().idle_causes[0].evidence,
+        "the host was in cuLaunchKernel behind cuStreamSynchronize for 5.00 µs, in cuEventRecord behind cuStreamSynchronize for \
+         3.00 µs, in cuStreamSynchronize for 2.00 µs"
+    );
+}
+
+/// The wait was over before the device ran out of work: the launches since are slower than the work.
+#[test]
+fn a_wait_that_ended_in_time_does_not_explain_slow_launches() {
+    let mut run = Run::default();
+    run.kernel(1, (5, 105), (0, 4));
+    run.call("cuStreamSynchronize", 6, 106);
+    for i in 0..20 {
+        let at = 106 + i * 5;
+        run.kernel(1, (at + 6, at + 8), (at as i64, at as i64 + 4));
+    }
+    let found = causes(run);
+    assert_eq!(found, [(Cause::Launches, 19 * 3), (Cause::HostWaited, 7)]);
+}
+
 #[test]
 fn a_call_that_had_returned_in_time_explains_nothing() {
     let mut run = Run::default();

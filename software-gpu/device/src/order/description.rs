@@ -12,6 +12,11 @@ pub trait Locate: Send + Sync {
     /// File and line, or function; `None` when the symbols do not tell.
     fn locate(&self) -> Option<String>;
 
+    /// Where the function of that place was called, and so on up to `main`: file and line of each, the innermost first.
+    fn callers(&self) -> &[String] {
+        &[]
+    }
+
     /// The same number for the same place, without looking up symbols.
     fn identity(&self) -> u64 {
         0
@@ -22,6 +27,27 @@ impl<F: Fn() -> Option<String> + Send + Sync> Locate for F {
     fn locate(&self) -> Option<String> {
         self()
     }
+}
+
+/// Callers that a report names at most.
+const CALLERS: usize = 6;
+
+/// `\n  called:  from FILE:LINE, from FILE:LINE`, a line of a report; nothing without callers.
+pub fn called_from(callers: &[String]) -> String {
+    if callers.is_empty() {
+        return String::new();
+    }
+    let named: Vec<_> = callers
+        .iter()
+        .take(CALLERS)
+        .map(|line| format!("from {line}"))
+        .collect();
+    let more = match callers.len().saturating_sub(CALLERS) {
+        0 => String::new(),
+        1 => ", and 1 more".to_owned(),
+        more => format!(", and {more} more"),
+    };
+    format!("\n  called:  {}{more}", named.join(", "))
 }
 
 /// A line of a program's source.
@@ -94,6 +120,13 @@ impl Description {
     /// The line of the program, where symbols tell.
     pub(super) fn line(&self) -> Option<String> {
         self.location.as_ref()?.locate()
+    }
+
+    /// The lines that led there, the innermost first.
+    pub(super) fn callers(&self) -> &[String] {
+        self.location
+            .as_ref()
+            .map_or(&[], |location| location.callers())
     }
 
     /// With the place from which it was submitted.

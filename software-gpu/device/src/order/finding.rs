@@ -5,7 +5,7 @@ use std::fmt;
 use std::ops::Range;
 
 use super::advice::{Access, with_article};
-use super::description::Description;
+use super::description::{Description, called_from};
 use super::ids::OperationId;
 use super::names::Names;
 use super::site::Place;
@@ -121,12 +121,13 @@ impl Party {
         )
     }
 
-    /// What kind of operation, where, and from which line of the program.
+    /// What kind of operation, where, from which line of the program, and through which callers: each of them has its own repair.
     fn mistake(&self) -> String {
         let kind = without_sizes(&self.description.what);
         let line = self.description.line();
         let line = line.unwrap_or_else(|| format!("{:x}", self.description.place()));
-        format!("{kind} {} {line}", self.row())
+        let callers = self.description.callers().join(" ");
+        format!("{kind} {} {line} {callers}", self.row())
     }
 
     /// The stream or thread.
@@ -209,8 +210,10 @@ impl fmt::Display for Finding {
         if self.reversed {
             write!(f, "; called after the second")?;
         }
+        write!(f, "{}", called_from(self.first.description.callers()))?;
         write!(f, "\n  second:  ")?;
         self.second.line(f)?;
+        write!(f, "{}", called_from(self.second.description.callers()))?;
         write!(f, "\n  bytes:   ")?;
         self.range(f)?;
         if let Some(newer) = &self.newer {

@@ -76,8 +76,7 @@ mod site;
 mod visited;
 
 pub use checker::{Checker, HostAccess};
-pub use description::identity_of;
-pub use description::{Description, Locate, SourceLine};
+pub use description::{Description, Locate, SourceLine, called_from, identity_of};
 pub use finding::{Finding, Owner, Party, Repaired, Rule};
 pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId};
 pub use site::Place;

@@ -3,6 +3,10 @@
 //! Blocks go to the multiprocessor that has the fewest warps, lowest number first: breadth-first, as the hardware does.
 //! A block needs warps (threads), registers, shared memory and one of 32 slots; registers and shared memory are
 //! allocated in units that the profile gives, and the system keeps 1 KiB of shared memory for each block.
+//!
+//! The registers belong to the multiprocessor's sub-partitions, and each warp's come from one of them. So many warps fit on a
+//! multiprocessor as on one sub-partition, times their number; a block takes its own warps and no more. Source: NVIDIA's
+//! `cuda_occupancy.h`, `cudaOccMaxBlocksPerSMRegsLimit`.
 
 use super::profile::{Device, Profile};
 
@@ -31,16 +35,13 @@ impl Footprint {
         let per_warp = registers_per_thread
             .saturating_mul(device.warp_size)
             .next_multiple_of(device.register_allocation_unit);
-        let allocated_warps = warps.next_multiple_of(device.warp_allocation_unit);
         let shared = shared_bytes
             .saturating_add(device.reserved_shared_memory_per_block)
             .min(limit.shared)
             .next_multiple_of(device.shared_allocation_unit);
         Self {
             warps,
-            registers: per_warp
-                .saturating_mul(allocated_warps)
-                .min(limit.registers),
+            registers: registers(device, per_warp, warps).min(limit.registers),
             shared: shared.min(limit.shared),
         }
     }
@@ -52,6 +53,19 @@ impl Footprint {
             shared: device.max_shared_memory_per_multiprocessor,
         }
     }
+}
+
+/// The registers that no other block can have. A block with the same number of warps on each sub-partition takes exactly theirs.
+/// Of the others, a warp also takes its part of what is left on a sub-partition that holds no further warp of the kernel.
+fn registers(device: &Device, per_warp: u32, warps: u32) -> u32 {
+    let partitions = device.warp_allocation_unit;
+    let all = device.max_registers_per_multiprocessor;
+    let fit = (all / partitions).checked_div(per_warp).unwrap_or(0) * partitions;
+    let of_warp = match warps % partitions {
+        0 => per_warp,
+        _ => all.checked_div(fit).unwrap_or(per_warp),
+    };
+    of_warp.saturating_mul(warps)
 }
 
 #[derive(Clone, Debug)]
@@ -207,6 +221,20 @@ mod tests {
             1,
             "an impossible block counts as the largest possible"
         );
+    }
+
+    /// 255 registers: a sub-partition with 16384 holds two warps of 8192. 40 registers: 12 warps of 1280 on each, not 12.8.
+    #[test]
+    fn a_block_takes_the_registers_of_its_own_warps() {
+        assert_eq!(fits(32, 255, 0), 8);
+        assert_eq!(fits(5 * 32, 255, 0), 1);
+        assert_eq!(fits(9 * 32, 40, 0), 5);
+        assert_eq!(
+            fits(17 * 32, 40, 0),
+            2,
+            "48 warps fit; of 51.2 it would be 3"
+        );
+        assert_eq!(fits(128, 40, 0), 12);
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::driver::reasons::because;
 use crate::driver::simulation::engine::Step;
 use crate::driver::simulation::simulator::{Simulator, lock, progress};
 use crate::driver::streams::host_function;
-use crate::order::Locate;
+use crate::order::{Locate, called_from};
 use crate::reports::{self, Kind};
 use crate::timeline::{OpId, Time};
 
@@ -364,16 +364,16 @@ impl Call {
 }
 
 fn report_nested_call() {
-    let place = CallSite::here()
-        .locate()
-        .unwrap_or_else(|| "unknown place".to_owned());
+    let site = CallSite::here();
+    let place = site.locate().unwrap_or_else(|| "unknown place".to_owned());
     reports::add(Kind::HostFunction, place.clone(), Vec::new(), || {
         format!(
-            "host function: a function that a stream calls has called the driver ({place})\n  \
+            "host function: a function that a stream calls has called the driver ({place}){}\n  \
              The call returns CUDA_ERROR_NOT_PERMITTED: it could wait for work behind the function itself, and that \
              wait would never end.\n  \
              The function needs no wait: the work before it in the stream is complete when it runs. Submit more work \
-             after the function, to the stream or from another thread"
+             after the function, to the stream or from another thread",
+            called_from(site.callers())
         )
     });
 }

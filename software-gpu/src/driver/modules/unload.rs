@@ -9,7 +9,7 @@ use crate::driver::c_abi::types::CUmodule;
 use crate::driver::host::call::Call;
 use crate::driver::simulation::operation::{Effect, Operation};
 use crate::driver::simulation::simulator::Simulator;
-use crate::order::Locate;
+use crate::order::{Locate, called_from};
 use crate::reports::{self, Kind};
 
 impl Call {
@@ -52,7 +52,8 @@ fn report(name: &str, operation: &Operation, unload: &CallSite) {
     reports::add(Kind::Lifetime, key, vec![operation.correlation], || {
         let place = |site: &CallSite| {
             let line = site.locate();
-            line.map(|line| format!(" ({line})")).unwrap_or_default()
+            let line = line.map(|line| format!(" ({line})"));
+            line.unwrap_or_default() + &called_from(site.callers())
         };
         let launched = launch.map(|site| place(site)).unwrap_or_default();
         format!(

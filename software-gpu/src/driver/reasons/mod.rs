@@ -31,7 +31,7 @@ pub(in crate::driver) use launches::Limit;
 use super::c_abi::errors::CudaError;
 use super::host::threads::{ThreadSerial, current};
 use crate::call_site::CallSite;
-use crate::order::Locate;
+use crate::order::{Locate, called_from};
 use crate::reports::{self, Mode};
 
 /// The page that explains the sentences.
@@ -145,8 +145,9 @@ pub(in crate::driver) fn fails(error: CudaError) {
     let line = site.locate();
     let line = line.map_or_else(String::new, |line| format!(" ({line})"));
     crate::say!(
-        "software GPU: {}{line} returns {code}: {what}\n  do:      {remedy}\n  see:     {PAGE}",
-        plain(name)
+        "software GPU: {}{line} returns {code}: {what}{}\n  do:      {remedy}\n  see:     {PAGE}",
+        plain(name),
+        called_from(site.callers())
     );
 }
 

@@ -68,6 +68,7 @@ impl<'a> WhereHost<'a> {
         let mut shares = Shares::default();
         let mut at = start;
         let first = calls.partition_point(|other| other.end <= start);
+        let drained = drained_by(&calls[first..], start, waits);
         for other in calls[first..]
             .iter()
             .take_while(|other| other.start < end.min(call.end))
@@ -80,7 +81,12 @@ impl<'a> WhereHost<'a> {
             at = at.max(other.start);
             let until = other.end.min(end);
             if other.start != call.start {
-                self.add_call(&mut shares, other, waits, at, until);
+                match drained.filter(|_| cause_of(other, waits) == Cause::Launches) {
+                    Some(wait) => {
+                        shares.add(cause_of(wait, waits), &behind(other, wait), until - at)
+                    }
+                    None => self.add_call(&mut shares, other, waits, at, until),
+                }
             } else if until - at >= SLOW_LAUNCH {
                 shares.add(
                     cause_of(other, waits),
@@ -96,11 +102,11 @@ impl<'a> WhereHost<'a> {
         // was not ahead.
         let rest = end - at;
         let (cause, place) = match why {
-            Some(Before::Launches) => (Cause::Launches, format!("in {}", call.name)),
-            Some(Before::Call(other)) => (
-                cause_of(other, waits),
-                format!("in {} behind {}", call.name, other.name),
-            ),
+            Some(Before::Launches) => match drained {
+                Some(wait) => (cause_of(wait, waits), behind(call, wait)),
+                None => (Cause::Launches, format!("in {}", call.name)),
+            },
+            Some(Before::Call(other)) => (cause_of(other, waits), behind(call, other)),
             Some(Before::Itself) => (cause_of(call, waits), format!("in {}", call.name)),
             None => (Cause::HostLate, format!("in {}, called late", call.name)),
         };
@@ -154,6 +160,18 @@ enum Before<'a> {
     Call(&'a Call),
     /// It was: the call itself takes long.
     Itself,
+}
+
+/// The call in which the thread waited when the device ran out of work at `start`: `calls` are those that end later. The launches
+/// behind it are late because of the wait, however long each takes.
+fn drained_by<'a>(calls: &[&'a Call], start: i64, waits: &HostWaits<'_>) -> Option<&'a Call> {
+    let call = calls.first().filter(|call| call.start < start)?;
+    let waited = [Cause::HostWaited, Cause::PageableCopy].contains(&cause_of(call, waits));
+    waited.then_some(call)
+}
+
+fn behind(call: &Call, earlier: &Call) -> String {
+    format!("in {} behind {}", call.name, earlier.name)
 }
 
 /// What is behind the time in a call.
