@@ -20,6 +20,7 @@ mod endless;
 mod entry_points;
 mod functions;
 mod gemm;
+mod gone_memory;
 mod graph_costs;
 mod graph_memory;
 mod graph_order;

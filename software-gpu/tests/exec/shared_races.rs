@@ -1,7 +1,7 @@
 //! Races in shared memory, and barriers that the threads of a warp do not reach together.
 
 use crate::exec_support::*;
-use software_gpu::exec::{Access, Observed, SharedRace};
+use software_gpu::exec::{Access, Missing, Observed, SharedRace};
 
 /// Shared memory `s` of 128 words; `%s` is the thread's own word, `%u` that of the next thread, `%w` that of the
 /// thread with the same lane in the next warp.
@@ -31,7 +31,7 @@ fn races(body: &str) -> Vec<SharedRace> {
 fn lines(body: &str) -> Vec<(u32, u32, bool)> {
     let line = |race: &SharedRace| {
         let (a, b) = (race.earlier_line - LINE, race.place.line - LINE);
-        (a.min(b), a.max(b), race.same_warp)
+        (a.min(b), a.max(b), race.missing == Missing::WarpBarrier)
     };
     races(body).iter().map(line).collect()
 }
@@ -56,7 +56,7 @@ fn a_missing_barrier_is_found_and_both_threads_named() {
         (race.place.thread, race.place.line, race.access),
         ([32, 0, 0], LINE, Access::Store)
     );
-    assert_eq!((race.address, race.same_warp), (128, false));
+    assert_eq!((race.address, race.missing), (128, Missing::BlockBarrier));
 }
 
 #[test]

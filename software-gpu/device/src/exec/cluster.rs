@@ -127,6 +127,14 @@ impl Cluster {
         }
     }
 
+    /// The rank of the block whose shared memory, of `bytes` bytes, a place is in, and the offset there.
+    pub fn owner(&self, place: *mut u8, bytes: u32) -> Option<(u32, u32)> {
+        let offset = |block: &Block| (place as usize).wrapping_sub(block.shared as usize);
+        let owner = |block: &Block| offset(block) < bytes as usize;
+        let rank = self.blocks.iter().position(owner)?;
+        Some((rank as u32, offset(&self.blocks[rank]) as u32))
+    }
+
     /// Looks up an address that lies in no block's own part of the window.
     pub fn look_up(&self, address: u64) -> Lookup {
         let Some(rank) = (address >> BLOCK_SHIFT).checked_sub(1) else {

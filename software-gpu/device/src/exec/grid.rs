@@ -59,6 +59,12 @@ impl Grid<'_> {
         self.block.iter().product()
     }
 
+    /// Warps of a block, the last of which may have less than 32 threads.
+    pub(super) fn warps_per_block(&self) -> u32 {
+        self.threads_per_block()
+            .div_ceil(super::warp_handlers::LANES as u32)
+    }
+
     /// Number of blocks.
     pub(super) fn blocks(&self) -> u64 {
         self.grid.iter().map(|extent| u64::from(*extent)).product()

@@ -16,7 +16,7 @@ use super::cost::BlockCost;
 use super::fault::Fault;
 use super::grid::Grid;
 use super::touched::Touches;
-use super::watch::Watch;
+use super::watch::{Crossing, Watch};
 
 /// Modelled cycles of a turn: about two polls of global memory.
 const QUANTUM: u64 = 1024;
@@ -76,6 +76,7 @@ impl<'g> Group<'g> {
             self.workers[index].turn(QUANTUM)?;
             let first = index / self.cluster_blocks * self.cluster_blocks;
             let members = first..first + self.cluster_blocks;
+            pass_on(&mut self.workers[members.clone()], index - first);
             let released = self.workers[index].take_cluster_event()
                 && complete_cluster_barrier(&mut self.workers[members.clone()]);
             let runnable = if released { members } else { index..index + 1 };
@@ -108,6 +109,23 @@ impl<'g> Group<'g> {
             }));
         }
         costs
+    }
+}
+
+/// Tells the checkers of the blocks of one cluster what the turn of one of them has done that concerns the others.
+fn pass_on(members: &mut [Worker<'_>], turn: usize) {
+    let crossings = members[turn].watch_mut().map(Watch::take_crossings);
+    for crossing in crossings.into_iter().flatten() {
+        let others = members.iter_mut().enumerate();
+        let watches = others.filter_map(|(rank, member)| Some((rank, member.watch_mut()?)));
+        match crossing {
+            Crossing::Access(visit) => watches
+                .filter(|(rank, _)| *rank == visit.rank as usize)
+                .for_each(|(_, watch)| watch.visited(&visit)),
+            Crossing::Heard => watches
+                .filter(|(rank, _)| *rank != turn)
+                .for_each(|(_, watch)| watch.others_hear()),
+        }
     }
 }
 

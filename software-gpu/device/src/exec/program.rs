@@ -177,6 +177,8 @@ pub(super) struct Program {
     pub ordered: bool,
     /// It has instructions of the kind `cp.async`.
     pub copies_asynchronously: bool,
+    /// It has instructions that give addresses in the shared memory of other blocks, or copy there.
+    pub reaches_other_blocks: bool,
     /// It has `wgmma`.
     pub multiplies_in_warpgroups: bool,
     /// Whether it has `griddepcontrol`.

@@ -1,7 +1,7 @@
 //! Reports of what the checkers have seen inside a kernel.
 
 use super::written_memory::{count, location};
-use crate::exec::{DivergentBarrier, NeverWritten, Observed, SharedRace};
+use crate::exec::{DivergentBarrier, Missing, NeverWritten, Observed, SharedRace};
 use crate::memory::AddressSpace;
 use crate::reports::{self, Kind};
 
@@ -38,25 +38,81 @@ fn shared_race(operation: u64, race: &SharedRace) {
     let (a, b) = (race.earlier_line, place.line);
     let key = format!("{} {} {}", place.kernel, a.min(b), a.max(b));
     reports::add(Kind::SharedMemoryRace, key, vec![operation], || {
-        let missing = if race.same_warp {
-            "a warp barrier (bar.warp.sync, `__syncwarp`): the lanes of a warp do not run in step"
-        } else {
-            "a barrier of the block (bar.sync, `__syncthreads`)"
+        let (what, missing) = in_words(race.missing);
+        let earlier = match race.missing {
+            Missing::ClusterBarrier => "another block".to_owned(),
+            _ => format!("thread {}", index(race.earlier_thread)),
         };
         format!(
-            "shared memory race: kernel `{}`, block {}: two threads touch shared memory at {:#x} without a barrier \
-             between them\n  thread {}: {}, PTX line {}\n  thread {}: {}, PTX line {}\n  put {missing} between them",
+            "shared memory race: kernel `{}`, block {}: {what} at {:#x} {missing}\n  {earlier}: {}, PTX line {}\n  thread {}: {}, \
+             PTX line {}\n  {}",
             place.kernel,
             index(place.block),
             race.address,
-            index(race.earlier_thread),
             race.earlier_access,
             race.earlier_line,
             index(place.thread),
             race.access,
             place.line,
+            remedy(race.missing),
         )
     });
+}
+
+/// What happens, and without what.
+fn in_words(missing: Missing) -> (&'static str, &'static str) {
+    match missing {
+        Missing::WarpBarrier | Missing::BlockBarrier => (
+            "two threads touch shared memory",
+            "without a barrier between them",
+        ),
+        Missing::ClusterBarrier => (
+            "another block of the cluster and a thread of this one touch its shared memory",
+            "without a barrier of the cluster between them",
+        ),
+        Missing::WaitForGroup | Missing::WaitForMbarrier => (
+            "a thread touches shared memory",
+            "while an asynchronous copy writes there",
+        ),
+        Missing::WaitForRead => (
+            "a thread stores to shared memory",
+            "while a bulk copy reads there",
+        ),
+        Missing::ProxyFence => (
+            "a bulk copy reads shared memory",
+            "that a thread has stored to without a fence between the proxies",
+        ),
+    }
+}
+
+/// What to do about it.
+fn remedy(missing: Missing) -> &'static str {
+    match missing {
+        Missing::WarpBarrier => {
+            "put a warp barrier (bar.warp.sync, `__syncwarp`) between them: the lanes of a warp do not run in step"
+        }
+        Missing::BlockBarrier => {
+            "put a barrier of the block (bar.sync, `__syncthreads`) between them"
+        }
+        Missing::ClusterBarrier => {
+            "put a barrier of the cluster (barrier.cluster.arrive and .wait, `cluster.sync()`) between them: \
+             `__syncthreads` orders the threads of one block alone"
+        }
+        Missing::WaitForGroup => {
+            "wait for the copy first (cp.async.wait_group, `__pipeline_wait_prior`) in the thread that asked for it; other \
+             threads meet it at a barrier behind that wait"
+        }
+        Missing::WaitForMbarrier => {
+            "wait first for the mbarrier object on which the copy completes (mbarrier.try_wait): a barrier of the block does \
+             not wait for copies"
+        }
+        Missing::WaitForRead => {
+            "wait first until the copy has read its source (cp.async.bulk.wait_group.read) in the thread that asked for it"
+        }
+        Missing::ProxyFence => {
+            "put fence.proxy.async (`fence_proxy_async`) behind the store, before the barrier that the copy follows"
+        }
+    }
 }
 
 fn divergent_barrier(operation: u64, found: &DivergentBarrier) {

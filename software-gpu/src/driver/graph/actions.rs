@@ -107,7 +107,9 @@ pub(super) fn copy(
     let request = Request::from(params);
     let sides = call.sides("cuGraphAddMemcpyNode", &request)?;
     let (to, from) = sides.ok_or(CudaError::InvalidValue)?;
-    Ok(Action::Copy(context, Box::new(call.prepared(to, from))))
+    let mut copy = call.prepared(to, from);
+    copy.node = Some(call.node_origin());
+    Ok(Action::Copy(context, Box::new(copy)))
 }
 
 /// A memcpy node's parameters.

@@ -197,6 +197,7 @@ entry_points! {
             call.synchronize_users(context, memory as u64)?;
             let bytes = call.memory.find(memory as u64).map_or(0, |found| found.len());
             call.memory.unregister_host(start)?;
+            call.note_free("cuMemHostUnregister", memory as u64, bytes);
             call.ordering.freed(memory as u64, bytes);
             call.owned.remove(&(memory as u64));
             call.spend(Cost::Unpin(bytes));
@@ -267,6 +268,11 @@ impl Simulator {
         let bytes = self.memory.find(address).map_or(0, |found| found.len());
         if let Some(owned) = self.owned.remove(&address) {
             self.memory.free(address, owned.kind);
+            let name = match owned.origin {
+                Origin::Device => "cuMemFree",
+                Origin::Host(_) | Origin::Registered(_) => "cuMemFreeHost",
+            };
+            self.note_free(name, address, bytes);
             self.ordering.freed(address, bytes);
         }
         let host = &self.devices[0].profile.host;

@@ -109,6 +109,7 @@ impl Call {
             pageable,
             taken: false,
             staged: None,
+            node: None,
         }
     }
 

@@ -509,6 +509,7 @@ mod tests {
                 pageable: true,
                 taken: false,
                 staged: None,
+                node: None,
             }
         }
 

@@ -215,6 +215,7 @@ impl Simulator {
             .contexts
             .get(operation.context)
             .is_ok_and(|context| context.fault.is_some());
+        let failed = failed || self.memory_is_gone(&operation);
         if !failed {
             self.check_ended(&operation);
             self.fill_cache(&operation);

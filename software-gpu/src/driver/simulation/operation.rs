@@ -61,6 +61,15 @@ pub(in crate::driver) struct Copy {
     pub(in crate::driver) taken: bool,
     /// The source's bytes without what is between its rows, when they had to be taken before the copy lands.
     pub(in crate::driver) staged: Option<Vec<u8>>,
+    /// The node of a graph that makes the copy.
+    pub(in crate::driver) node: Option<NodeOrigin>,
+}
+
+/// Where a node of a graph comes from.
+#[derive(Clone, Debug)]
+pub(in crate::driver) struct NodeOrigin {
+    /// Where the program asked for it, when the checkers are on.
+    pub(in crate::driver) call_site: Option<Arc<CallSite>>,
 }
 
 /// One side of a copy.
@@ -245,6 +254,7 @@ mod tests {
             pageable: false,
             taken: false,
             staged: None,
+            node: None,
         }
     }
 

@@ -11,6 +11,7 @@ use crate::driver::c_abi::handles::Table;
 use crate::driver::c_abi::types::{
     CUcontext, CUevent, CUfunction, CUkernel, CUlibrary, CUlinkState, CUmodule, CUstream,
 };
+use crate::driver::checkers::gone_memory::Frees;
 use crate::driver::checkers::ordering::Ordering;
 use crate::driver::devices::context::Context;
 use crate::driver::devices::count::device_count;
@@ -67,6 +68,8 @@ pub(in crate::driver) struct Simulator {
     /// What was allocated, by address.
     pub(in crate::driver) owned: BTreeMap<u64, Owned>,
     pub(in crate::driver) small: SmallMemory,
+    /// Where memory was freed.
+    pub(in crate::driver) frees: Frees,
     pub(in crate::driver) pools: Pools,
     pub(in crate::driver) streams: Table<CUstream, Stream>,
     pub(in crate::driver) events: Table<CUevent, Event>,
@@ -146,6 +149,7 @@ impl Simulator {
             owned: BTreeMap::new(),
             pools: Pools::default(),
             small: SmallMemory::default(),
+            frees: Frees::default(),
             streams: Table::new(),
             events: Table::new(),
             modules: Table::new(),

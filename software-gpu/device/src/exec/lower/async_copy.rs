@@ -19,6 +19,8 @@ impl Lowering<'_> {
     /// `cp`.
     pub fn async_copy(&mut self, i: &Instruction) -> Result<Weight> {
         self.totals.copies_asynchronously = true;
+        let multicast = |modifier: &String| modifier.starts_with("multicast");
+        self.totals.reaches_other_blocks |= i.modifiers.iter().any(multicast);
         let mut m = Modifiers::of(i);
         if !m.take("async") {
             return Err(self.unsupported(i, "this copy is not implemented"));

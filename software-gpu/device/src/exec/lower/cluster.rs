@@ -14,6 +14,7 @@ use super::{Lowering, Result};
 impl Lowering<'_> {
     /// `mapa`: the address of a shared variable in another block of the cluster.
     pub fn map_address(&mut self, i: &Instruction) -> Result<Weight> {
+        self.totals.reaches_other_blocks = true;
         let (in_window, kind) = self.cluster_address(i)?;
         let [to, address, rank] = i.operands.as_slice() else {
             return Err(self.malformed(i, "3 operands are needed"));

@@ -36,13 +36,14 @@ impl Lowering<'_> {
                 m.ignore(&SCOPES);
                 let of_mbarriers = m.take("mbarrier_init");
                 m.ignore(&["gl", "sc", "acq_rel", "acquire", "release"]);
-                // All accesses go the same way, so there is nothing between proxies to be ordered.
+                // All accesses go the same way: what is between proxies is of interest to the checkers alone.
                 let proxy = m.take("proxy");
                 if !(inside || of_mbarriers || proxy) {
                     self.schedule.meets_others(self.latencies.release);
                 }
+                let of_async_proxy = proxy && m.take("async");
                 if proxy {
-                    m.ignore(&["alias", "async", "async::generic", "tensormap::generic"]);
+                    m.ignore(&["alias", "async::generic", "tensormap::generic"]);
                     m.ignore(&["global", "shared::cta", "shared::cluster"]);
                     m.ignore(&[
                         "sync_restrict::shared::cta",
@@ -51,6 +52,9 @@ impl Lowering<'_> {
                 }
                 m.end()?;
                 self.emit(plain_handler::<Fence>(), 0, [0; 3]);
+                if of_async_proxy {
+                    self.emit(plain_handler::<ProxyFence>(), 0, [0; 3]);
+                }
                 Ok(Weight::new(Class::Memory, 1, 0))
             }
             "griddepcontrol" => {
@@ -102,6 +106,16 @@ impl Shape for Fence {
             watch.fence(cx.warp);
         }
         std::sync::atomic::fence(std::sync::atomic::Ordering::SeqCst);
+    }
+}
+
+struct ProxyFence;
+
+impl Shape for ProxyFence {
+    unsafe fn run(cx: &mut Context<'_>, _: &Op) {
+        if let Some(watch) = &mut cx.watch {
+            watch.proxy_fence(cx.warp);
+        }
     }
 }
 

@@ -116,6 +116,7 @@ pub(super) fn kernel(
             limited_stack: link.recursive && !module.has_own_lines,
             ordered: totals.ordered,
             copies_asynchronously: totals.copies_asynchronously,
+            reaches_other_blocks: totals.reaches_other_blocks,
             multiplies_in_warpgroups: totals.multiplies_in_warpgroups,
             depends_on_grids: totals.depends_on_grids,
         }),
@@ -145,6 +146,7 @@ struct Totals {
     sites: u32,
     ordered: bool,
     copies_asynchronously: bool,
+    reaches_other_blocks: bool,
     multiplies_in_warpgroups: bool,
     depends_on_grids: bool,
     /// The first atomic on global memory.

@@ -8,6 +8,7 @@ use super::super::latencies::Latencies;
 use super::super::op::{Handler, Op};
 use super::super::phases::CLUSTER_PER_CYCLE;
 use super::super::warp_handlers::{Shape, plain_handler};
+use super::super::watch::{Missing, Scattered};
 use super::Site;
 use super::cells::cell;
 use super::target::{Sectors, Target, addresses};
@@ -28,7 +29,8 @@ impl Shape for Issue {
         );
         // SAFETY: lowering made these the sites' address rows.
         let (to, from) = unsafe { (addresses(cx, to_site, op.a), addresses(cx, from_site, op.b)) };
-        let mut sectors = Sectors::default();
+        let (mut sectors, mut shared) = (Sectors::default(), Scattered::default());
+        cx.watch_instruction();
         for lane in cx.lanes() {
             let bytes = to_site.bytes * to_site.count;
             // SAFETY: lowering made `c` a row of 32-bit cells.
@@ -45,6 +47,9 @@ impl Shape for Issue {
                 sectors.touch(from[lane]);
                 source = found.pointer;
             }
+            cx.watch_lane(to_site, Access::Store, &target, lane, &mut shared, |_| {
+                false
+            });
             cx.cost.shared_bytes += u64::from(bytes);
             let transfer = Transfer {
                 from: source,
@@ -58,6 +63,8 @@ impl Shape for Issue {
             let warp = cx.warp as usize;
             cx.copies[warp].single.issue(lane, transfer);
         }
+        cx.watch_lanes(to_site, Access::Store, &shared);
+        cx.watch_copies(to_site, &shared);
         cx.count_sectors(&sectors, Access::Load);
     }
 }
@@ -83,13 +90,26 @@ impl<const BULK: bool, const ALL: bool> Shape for Wait<BULK, ALL> {
             true => groups.take_all(mask),
             false => groups.take(mask, op.e),
         };
+        // An mbarrier object tells of the others.
+        let own = taken.len();
         if !BULK {
             taken.iter().for_each(|transfer| cx.ahead.wait(transfer));
             taken.extend(cx.cluster.take_transfers_of(cx.cluster_rank, cx.warp, mask));
         }
-        for transfer in taken {
+        for (index, transfer) in taken.into_iter().enumerate() {
             // SAFETY: both sides were checked when the copy was issued.
             unsafe { transfer.perform() };
+            match BULK {
+                true => cx.watch_copy_ended(
+                    transfer.from.cast_mut(),
+                    transfer.bytes,
+                    Access::Load,
+                    true,
+                ),
+                false => {
+                    cx.watch_copy_ended(transfer.to, transfer.bytes, Access::Store, index < own)
+                }
+            }
             cx.cycles = cx.cycles.max(transfer.ready);
         }
     }
@@ -153,6 +173,7 @@ impl<const GROUPED: bool, const MULTICAST: bool> Shape for Bulk<GROUPED, MULTICA
                     return;
                 };
                 let transfer = transfer((cx.cycles, cx.latencies()), &source, &target, bytes);
+                cx.watch_reads(from_site, source.pointer, bytes, lane);
                 let warp = cx.warp as usize;
                 cx.copies[warp].bulk.issue(lane, transfer);
                 continue;
@@ -231,7 +252,7 @@ impl<'g> Context<'g> {
             self.fail_access(site, lane, address, access);
             return None;
         };
-        self.watch_access(site, access, &target, bytes.into(), lane);
+        self.watch_bulk(site, access, &target, bytes, lane);
         match target.global {
             Some((allocation, offset)) => {
                 self.count_bulk(&target, address, bytes.into(), access);
@@ -263,6 +284,7 @@ impl<'g> Context<'g> {
             return;
         };
         self.watch_arrival(mbarrier);
+        self.watch_writes(&sites[0], target.pointer, bytes, lane);
         self.cluster.announce(Announced {
             mbarrier,
             transfers: vec![transfer(
@@ -274,6 +296,35 @@ impl<'g> Context<'g> {
             completion: Completion::Bytes(bytes),
             line: sites[2].line,
         });
+    }
+
+    /// Tells the checkers that lanes have asked for copies to these places of shared memory.
+    fn watch_copies(&mut self, site: &Site, lanes: &Scattered) {
+        let Some(watch) = &mut self.watch else { return };
+        for lane in Lanes(lanes.mask) {
+            let (thread, place) = (
+                (self.warp, lane),
+                (lanes.addresses[lane], site.bytes * site.count),
+            );
+            watch.copy_writes(site, thread, place, Missing::WaitForGroup);
+        }
+    }
+
+    /// Tells the checkers that a bulk copy writes to the block's shared memory until its mbarrier object is waited for.
+    pub(super) fn watch_writes(&mut self, site: &Site, to: *mut u8, bytes: u32, lane: usize) {
+        let address = self.own_shared(to);
+        if let (Some(address), Some(watch)) = (address, &mut self.watch) {
+            let thread = (self.warp, lane);
+            watch.copy_writes(site, thread, (address, bytes), Missing::WaitForMbarrier);
+        }
+    }
+
+    /// Tells the checkers that a bulk copy reads the block's shared memory until it is waited for.
+    pub(super) fn watch_reads(&mut self, site: &Site, from: *mut u8, bytes: u32, lane: usize) {
+        let address = self.own_shared(from);
+        if let (Some(address), Some(watch)) = (address, &mut self.watch) {
+            watch.copy_reads(site, (self.warp, lane), (address, bytes));
+        }
     }
 
     /// The copies to global memory that no thread has waited for: they complete with the block.

@@ -132,6 +132,9 @@ impl<'g> Context<'g> {
             // SAFETY: the instruction that announced the copies has checked both sides of each and the object; the
             // blocks of a cluster keep their memory until all have ended.
             let outcome = unsafe { land(&announced) };
+            for transfer in &announced.transfers {
+                self.watch_copy_ended(transfer.to, transfer.bytes, Access::Store, false);
+            }
             let ready = announced
                 .transfers
                 .iter()

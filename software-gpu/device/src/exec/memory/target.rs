@@ -244,6 +244,8 @@ impl<'g> Context<'g> {
             self.watched(site, access, target, site.lane_bytes(), lane);
         } else if let Some(address) = self.own_shared(target.pointer) {
             shared.push(lane, address, same(self));
+        } else if target.remote {
+            self.watch_other_block(site, access, target.pointer, site.lane_bytes() as u32);
         }
     }
 
@@ -278,12 +280,32 @@ impl<'g> Context<'g> {
         } else if let Some(address) = address {
             let place = (address, bytes as u32);
             watch.shared(site, access, (self.warp, lane), place, false);
+        } else if target.remote {
+            self.watch_other_block(site, access, target.pointer, bytes as u32);
+        }
+    }
+
+    /// Tells the checkers of the side of a bulk copy that the asynchronous proxy accesses.
+    pub(super) fn watch_bulk(
+        &mut self,
+        site: &Site,
+        access: Access,
+        target: &Target<'g>,
+        bytes: u32,
+        lane: usize,
+    ) {
+        let address = self.own_shared(target.pointer);
+        match (address, &mut self.watch) {
+            (Some(address), Some(watch)) => {
+                watch.bulk(site, access, (self.warp, lane), (address, bytes));
+            }
+            _ => self.watch_access(site, access, target, bytes.into(), lane),
         }
     }
 
     /// The address of a place in this block's shared memory. What lies elsewhere is local memory, a parameter, or another block's.
     #[inline(always)]
-    pub(super) fn own_shared(&self, place: *mut u8) -> Option<u32> {
+    pub(in crate::exec) fn own_shared(&self, place: *mut u8) -> Option<u32> {
         let offset = (place as usize).wrapping_sub(self.shared as usize);
         (offset < self.shared_bytes as usize).then_some(offset as u32)
     }

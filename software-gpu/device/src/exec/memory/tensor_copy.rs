@@ -228,7 +228,7 @@ impl<'g> Context<'g> {
             self.fail_access(site, tile.lane, address, access);
             return None;
         };
-        self.watch_access(site, access, &target, room, tile.lane);
+        self.watch_bulk(site, access, &target, room as u32, tile.lane);
         self.cost.shared_bytes += bytes;
         Some(target)
     }
@@ -291,6 +291,9 @@ impl<'g> Context<'g> {
             for (number, (row, source)) in rows.iter().zip(&sources).enumerate() {
                 transfers.load(number as u32, *row, *source);
             }
+            for transfer in &transfers.list {
+                self.watch_writes(&sites[0], transfer.to, transfer.bytes, tile.lane);
+            }
             self.cluster.announce(Announced {
                 mbarrier,
                 transfers: transfers.list,
@@ -322,6 +325,9 @@ impl<'g> Context<'g> {
                     None => return,
                 }
             }
+        }
+        for Transfer { from, bytes, .. } in &transfers.list {
+            self.watch_reads(&sites[0], from.cast_mut(), *bytes, tile.lane);
         }
         let groups = &mut self.copies[self.warp as usize].bulk;
         for transfer in transfers.list {

@@ -8,11 +8,16 @@
 //! - [`dependent`] tells apart what a kernel touches before it waits for the grids before it.
 //! - [`unwritten`] finds loads of device memory that was never written.
 //! - [`shared`] finds races in shared memory, by the [`order`] that barriers give to the threads of a block.
+//! - [`in_flight`] finds accesses to shared memory that an asynchronous copy is about to write or to read.
+//! - [`crossing`] tells blocks of a cluster what others do in their shared memory.
 //! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
 
 mod accesses;
+mod crossing;
 mod dependent;
 mod divergence;
+mod in_flight;
+mod missing;
 mod order;
 mod shared;
 mod unwritten;
@@ -28,14 +33,18 @@ use super::warp::Arrival;
 use super::warp_handlers::LANES;
 
 use accesses::Recorder;
+use crossing::Crossings;
 use dependent::Early;
 use divergence::Divergence;
+use in_flight::InFlight;
 use order::Order;
 use shared::Shared;
 use unwritten::Unwritten;
 
+pub(super) use crossing::Crossing;
 pub use dependent::Dependent;
 pub use divergence::DivergentBarrier;
+pub use missing::Missing;
 pub(super) use order::Knowledge;
 pub(super) use shared::Scattered;
 pub use shared::SharedRace;
@@ -96,6 +105,10 @@ pub(super) struct Watch<'g> {
     unwritten: Unwritten<'g>,
     /// When there is shared memory.
     shared: Option<(Order, Shared)>,
+    /// Of a kernel that copies asynchronously.
+    in_flight: Option<Box<InFlight>>,
+    /// Of a kernel whose blocks reach each other's shared memory.
+    crossings: Option<Box<Crossings>>,
     divergence: Divergence,
     /// The running block.
     block: u64,
@@ -118,6 +131,8 @@ impl<'g> Watch<'g> {
                 .then(|| Box::new(Early::new(program.sites))),
             unwritten: Unwritten::default(),
             shared: (bytes > 0).then(|| (Order::default(), Shared::new(bytes, granule))),
+            in_flight: InFlight::of(grid),
+            crossings: Crossings::of(grid),
             divergence: Divergence::default(),
             block: 0,
         }
@@ -130,8 +145,17 @@ impl<'g> Watch<'g> {
         if let Some(early) = &mut self.early {
             early.start_block(warps);
         }
+        if let Some(in_flight) = &mut self.in_flight {
+            in_flight.start(rank);
+        }
+        if let Some(crossings) = &mut self.crossings {
+            crossings.start();
+        }
         if let Some((order, shared)) = &mut self.shared {
-            order.start(warps);
+            match self.crossings.is_some() {
+                true => order.start_with_others(warps),
+                false => order.start(warps),
+            }
             shared.start(rank);
         }
     }
@@ -146,14 +170,31 @@ impl<'g> Watch<'g> {
         (address, bytes): (u32, u32),
         same: bool,
     ) {
-        let Some((order, shared)) = &mut self.shared else {
-            return;
-        };
         let lane_bytes = site.bytes * site.count;
         let count = match bytes == lane_bytes {
             true => 1,
             false => bytes / lane_bytes.max(1),
         };
+        self.meet_copies(site, access, (warp, lane), (address, lane_bytes, count));
+        self.shared_in_order(site, access, (warp, lane), (address, count), same);
+    }
+
+    /// The same for `count` lanes, without the copies that are under way.
+    pub fn shared_in_order(
+        &mut self,
+        site: &Site,
+        access: Access,
+        (warp, lane): (u32, usize),
+        (address, count): (u32, u32),
+        same: bool,
+    ) {
+        if site.strength.strong && access != Access::Store {
+            self.listens(warp, site.strength.acquires);
+        }
+        let Some((order, shared)) = &mut self.shared else {
+            return;
+        };
+        let lane_bytes = site.bytes * site.count;
         let lanes = |first: u32, count| shared::Lanes {
             lane: (lane + first as usize) % LANES,
             count,
@@ -191,7 +232,15 @@ impl<'g> Watch<'g> {
                 let place = (lanes.addresses[lane], bytes);
                 self.shared(site, access, (warp, lane), place, same);
             }
-        } else if let Some((order, shared)) = &mut self.shared {
+            return;
+        }
+        if self.in_flight.is_some() {
+            for lane in Lanes(lanes.mask) {
+                let place = (lanes.addresses[lane], bytes, 1);
+                self.meet_copies(site, access, (warp, lane), place);
+            }
+        }
+        if let Some((order, shared)) = &mut self.shared {
             shared.scattered(order, site, access, warp, (lanes, bytes));
         }
     }
@@ -233,6 +282,7 @@ impl<'g> Watch<'g> {
 
     /// A warp has executed a fence.
     pub fn fence(&mut self, warp: u32) {
+        self.fence_hears_others(warp);
         if let Some((order, _)) = &mut self.shared {
             order.fence(warp);
         }
@@ -258,6 +308,7 @@ impl<'g> Watch<'g> {
 
     /// A thread has found a phase complete at which threads of other blocks have arrived.
     pub fn hear_cluster(&mut self, warp: u32) {
+        self.hears_others(warp);
         if let Some((order, _)) = &mut self.shared {
             order.hear_all(warp);
         }
@@ -318,6 +369,9 @@ impl<'g> Watch<'g> {
         if !early && !self.recorder.extends(site, bytes) {
             self.recorder.begin(site, access, bytes);
         }
+        if self.crossings.is_some() && site.strength.strong && access != Access::Store {
+            self.listens(accessor.thread / LANES as u32, site.strength.acquires);
+        }
         if !bytes.0.is_written() {
             self.unwritten.access(site, access, bytes, accessor);
         }
@@ -367,19 +421,25 @@ impl<'g> Watch<'g> {
     pub fn observed(watches: Vec<Self>, grid: &Grid<'_>) -> Observed {
         let (mut recorders, mut unwritten) = (Vec::new(), Vec::new());
         let (mut shared, mut divergence) = (Vec::new(), Vec::new());
-        let mut early = Vec::new();
+        let (mut early, mut in_flight) = (Vec::new(), Vec::new());
         for watch in watches {
             recorders.push(watch.recorder);
             early.extend(watch.early.map(|early| *early));
             unwritten.push(watch.unwritten);
+            in_flight.extend(watch.in_flight.map(|in_flight| *in_flight));
             shared.extend(watch.shared.map(|(_, shared)| shared));
             divergence.push(watch.divergence);
         }
+        // A race with a copy that is under way is not to be told again as one of two threads.
+        let mut shared_races = InFlight::races(in_flight.into_iter(), grid);
+        let with_copies: Vec<_> = shared_races.iter().map(SharedRace::lines).collect();
+        let of_threads = Shared::races(shared.into_iter(), grid).into_iter();
+        shared_races.extend(of_threads.filter(|race| !with_copies.contains(&race.lines())));
         Observed {
             accesses: Recorder::accesses(recorders),
             dependent: Early::dependent(early),
             never_written: Unwritten::never_written(unwritten, grid),
-            shared_races: Shared::races(shared.into_iter(), grid),
+            shared_races,
             divergent_barriers: Divergence::barriers(divergence.into_iter(), grid),
         }
     }

@@ -54,6 +54,9 @@ pub(super) struct Order {
     fenced: Vec<Option<Clock>>,
     heard: Vec<Option<Clock>>,
     era: u64,
+    /// The place in clocks of the other blocks of the cluster, all together as if they were one more warp, where their accesses to
+    /// this block's shared memory are looked at.
+    others: Option<usize>,
     /// Somebody may go back to what a warp of this block knew earlier.
     remembered: bool,
 }
@@ -127,6 +130,37 @@ impl View<'_> {
 impl Order {
     /// A block of that many warps begins.
     pub fn start(&mut self, warps: usize) {
+        self.others = None;
+        self.begin(warps);
+    }
+
+    /// The same where other blocks of the cluster access its shared memory too. It has less than [`WARPS`] warps.
+    pub fn start_with_others(&mut self, warps: usize) {
+        self.others = Some(warps);
+        self.begin(warps + 1);
+    }
+
+    /// The number of the warp that stands for all other blocks of the cluster.
+    pub fn others(&self) -> Option<u32> {
+        self.others.map(|warp| warp as u32)
+    }
+
+    /// The other blocks may know all that this block has done.
+    pub fn others_hear(&mut self) {
+        if let Some(others) = self.others {
+            self.hear_all(others as u32);
+        }
+    }
+
+    /// A warp may know all that the other blocks have done.
+    pub fn hear_others(&mut self, warp: u32) {
+        if let Some(others) = self.others {
+            self.known[warp as usize][others] = self.stretch[others];
+            self.stretch[others] += 1;
+        }
+    }
+
+    fn begin(&mut self, warps: usize) {
         let next = self.stretch.iter().max().map_or(1, |last| last + 1);
         self.stretch = [next; WARPS];
         self.known.clear();
@@ -229,7 +263,8 @@ impl Order {
             // The arrival has ended a stretch. Lanes that did not wait may have stored in the next one, and exited.
             self.stretch[warp] <= barrier.clock[warp] + u32::from(barrier.whole[warp])
         });
-        if all_known {
+        // What all warps know, other blocks may not.
+        if all_known && self.others.is_none() {
             self.end_era();
         }
     }

@@ -20,6 +20,7 @@ use super::super::fault::{Access, Place};
 use super::super::grid::Grid;
 use super::super::memory::Site;
 use super::super::warp_handlers::LANES;
+use super::Missing;
 use super::order::{Moment, Order, View};
 use history::{Granule, History, Kept, PIECE, ROW};
 use lists::Lists;
@@ -34,7 +35,7 @@ pub struct SharedRace {
     pub place: Place,
     /// What it is.
     pub access: Access,
-    /// The thread of the earlier one.
+    /// The thread of the earlier one; of no meaning where the missing is [`Missing::ClusterBarrier`].
     pub earlier_thread: [u32; 3],
     /// The line of the earlier one.
     pub earlier_line: u32,
@@ -42,8 +43,16 @@ pub struct SharedRace {
     pub earlier_access: Access,
     /// Address in shared memory of the first byte of the later access that both touch, to the granule.
     pub address: u32,
-    /// Both threads belong to one warp: a warp barrier would order them.
-    pub same_warp: bool,
+    /// What would order the two.
+    pub missing: Missing,
+}
+
+impl SharedRace {
+    /// The lines of both accesses, in rising order.
+    pub(super) fn lines(&self) -> (u32, u32) {
+        let (a, b) = (self.earlier_line, self.place.line);
+        (a.min(b), a.max(b))
+    }
 }
 
 struct Found {
@@ -490,7 +499,16 @@ impl Shared {
         found.sort_by_key(|found| found.block);
         let mut pairs = BTreeSet::new();
         found.retain(|found| pairs.insert(found.pair()));
-        found.iter().map(|found| found.told(grid)).collect()
+        let others = grid.warps_per_block();
+        let told = |found: &Found| {
+            let is_other = |kept: &Kept| u32::from(kept.warp()) == others;
+            match (is_other(&found.earlier), is_other(&found.later)) {
+                (true, _) => found.told_of_others(grid, found.later, found.earlier),
+                (_, true) => found.told_of_others(grid, found.earlier, found.later),
+                _ => found.told(grid),
+            }
+        };
+        found.iter().map(told).collect()
     }
 }
 
@@ -522,7 +540,25 @@ impl Found {
             earlier_line: self.earlier.line(),
             earlier_access: self.earlier.access(),
             address: self.address,
-            same_warp: self.same_warp(),
+            missing: match self.same_warp() {
+                true => Missing::WarpBarrier,
+                false => Missing::BlockBarrier,
+            },
+        }
+    }
+
+    /// A race with another block of the cluster. Which of its threads it was is not kept.
+    fn told_of_others(&self, grid: &Grid<'_>, own: Kept, others: Kept) -> SharedRace {
+        let of_others = Self {
+            later: own,
+            earlier: Kept::NONE,
+            ..*self
+        };
+        SharedRace {
+            earlier_line: others.line(),
+            earlier_access: others.access(),
+            missing: Missing::ClusterBarrier,
+            ..of_others.told(grid)
         }
     }
 }

@@ -157,9 +157,12 @@ impl Simulator {
     pub(in crate::driver) fn capture(
         &mut self,
         stream: CUstream,
-        effect: Effect,
+        mut effect: Effect,
     ) -> Result<(), CudaError> {
         let context = self.streams.get(stream)?.context;
+        if let Effect::Copy(copy) = &mut effect {
+            copy.node = Some(self.node_origin());
+        }
         match Action::from_effect(effect, context) {
             Ok(action) => self.capture_node(stream, action).map(|_| ()),
             Err(error) => Err(self.spoil(stream, error)),
