@@ -3,4 +3,5 @@
 
 pub(super) mod kernel_reports;
 pub(super) mod ordering;
+pub(super) mod source_lines;
 pub(super) mod written_memory;

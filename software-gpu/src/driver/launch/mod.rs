@@ -6,3 +6,4 @@ pub(super) mod cluster;
 pub(super) mod kernel;
 pub(super) mod occupancy;
 pub(super) mod parameters;
+mod readable;
