@@ -260,7 +260,7 @@ fn is_libc(file: &Path, function: Option<&str>) -> bool {
 }
 
 /// The path from the working directory, if it lies there.
-fn shortened(file: &Path) -> String {
+pub(crate) fn shortened(file: &Path) -> String {
     let here = std::env::current_dir().unwrap_or_default();
     file.strip_prefix(here)
         .unwrap_or(file)

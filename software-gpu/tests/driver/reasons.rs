@@ -379,7 +379,16 @@ fn a_launch_names_the_resource_that_limits_it() {
         &[
             "60000 dynamic bytes",
             "may have 49152",
-            "cuFuncSetAttribute",
+            "cuFuncSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, 60000)",
+        ],
+    );
+    fails(
+        launch(plain, [1, 1, 1], [32, 1, 1], 300_000),
+        INVALID_VALUE,
+        &[
+            "it requests 300000 dynamic bytes",
+            "the device allows at most ",
+            "let a block work on a smaller tile",
         ],
     );
     let cooperative = cu!(cuLaunchCooperativeKernel(
@@ -387,6 +396,110 @@ fn a_launch_names_the_resource_that_limits_it() {
         0 => c_uint, LEGACY => Handle, null_mut() => *mut *mut u8
     ));
     fails(cooperative, 720, &["it has 1048576 blocks, and", "at once"]);
+}
+
+#[test]
+fn a_launch_names_an_argument_that_cannot_be_read() {
+    let driver = Driver::new();
+    let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry plain() { ret; }\n\
+                .visible .entry scale(.param .u64 data, .param .u64 len, .param .f32 factor) { ret; }";
+    let module = driver.module(text).expect("loads");
+    let scale = driver.function(module, "scale").expect("exists");
+    let value = 1_u64;
+    let good = std::ptr::from_ref(&value).addr();
+    let launch = |arguments: *const usize, extra: *const usize| {
+        cu!(cuLaunchKernel(
+            scale => Handle, 1 => c_uint, 1 => c_uint, 1 => c_uint, 32 => c_uint, 1 => c_uint, 1 => c_uint,
+            0 => c_uint, LEGACY => Handle, arguments => *const usize, extra => *const usize
+        ))
+    };
+    let takes = "kernel `scale` takes 3 parameters (8, 8 and 4 bytes)";
+    let slice = "a slice of a Rust kernel is two parameters";
+    // Two arguments, and what happens to stand behind their array.
+    for behind in [0, 0x40] {
+        let array = [good, good, behind];
+        let at = format!("argument 3 lies at {behind:#x}, which cannot be read");
+        // Elsewhere the driver loads from the address, as NVIDIA's does.
+        if behind == 0 || cfg!(target_os = "linux") {
+            fails(
+                launch(array.as_ptr(), null_mut()),
+                INVALID_VALUE,
+                &[takes, &at, slice],
+            );
+        }
+    }
+    fails(
+        launch(null_mut(), null_mut()),
+        INVALID_VALUE,
+        &[takes, "the launch passes no arguments"],
+    );
+    let bytes = 16_usize;
+    let buffer = [good, good];
+    // CU_LAUNCH_PARAM_BUFFER_POINTER, _BUFFER_SIZE and _END.
+    let extra = [
+        1,
+        buffer.as_ptr().addr(),
+        2,
+        std::ptr::from_ref(&bytes).addr(),
+        0,
+    ];
+    fails(
+        launch(null_mut(), extra.as_ptr()),
+        INVALID_VALUE,
+        &[takes, "the buffer in extra has 16 bytes"],
+    );
+    let array = [good; 3];
+    fails(
+        launch(array.as_ptr(), extra.as_ptr()),
+        INVALID_VALUE,
+        &["in kernelParams and in extra"],
+    );
+    launch(array.as_ptr(), null_mut()).expect("launches");
+}
+
+#[test]
+fn a_name_that_a_module_lacks_is_answered_with_those_that_it_has() {
+    let driver = Driver::new();
+    let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .global .u32 total;\n\
+                .visible .entry affine() { ret; }\n.visible .entry scale() { ret; }\n.visible .entry _Z3sumPf() { ret; }";
+    let module = driver.module(text).expect("loads");
+    let all = "the module has no kernel `scal`: it has 3 kernels: `_Z3sumPf`, `affine`, `scale`";
+    fails(
+        driver.function(module, "scal"),
+        500,
+        &[all, "did you mean `scale`?"],
+    );
+    fails(
+        driver.function(module, "sum"),
+        500,
+        &["ask for `_Z3sumPf`, which is `sum` as C++ mangles it"],
+    );
+    fails(
+        driver.function(module, "histogram"),
+        500,
+        &["or load the module that has `histogram`"],
+    );
+    let (mut address, mut bytes) = (0, 0);
+    let global = cu!(cuModuleGetGlobal_v2(
+        &mut address => *mut Address, &mut bytes => *mut usize, module => Handle, c"totl".as_ptr() => *const std::ffi::c_char
+    ));
+    fails(
+        global,
+        500,
+        &[
+            "no variable `totl`",
+            "its only variable is `total`",
+            "did you mean `total`?",
+        ],
+    );
+    let empty = driver
+        .module(".version 7.0\n.target sm_70\n.address_size 64\n")
+        .expect("loads");
+    fails(
+        driver.function(empty, "scale"),
+        500,
+        &["it has no kernel at all", "#[kernel]"],
+    );
 }
 
 /// Other tests may have left memory: lines without symbols count as one.

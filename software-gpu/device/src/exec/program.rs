@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::ptx::ir::{Body, ClusterBounds, Instruction, Kernel};
-use crate::ptx::{Module, Parameter, PtxError, PtxErrorKind};
+use crate::ptx::{Module, Parameter, PtxError, PtxErrorKind, SourceLines};
 
 use super::cost::Class;
 use super::latencies::Latencies;
@@ -17,6 +17,7 @@ use super::warpgroup::WarpgroupMultiplication;
 /// A module's kernels, lowered for execution. Built once when the module is loaded.
 pub struct Executable {
     kernels: Vec<ExecutableKernel>,
+    source_lines: SourceLines,
 }
 
 impl Executable {
@@ -42,12 +43,21 @@ impl Executable {
                 lowered => lowered,
             };
         let kernels = module.kernels.iter().map(lower).collect::<Result<_, _>>()?;
-        Ok(Self { kernels })
+        let source_lines = module.source_lines.clone();
+        Ok(Self {
+            kernels,
+            source_lines,
+        })
     }
 
     /// The kernel called `name`.
     pub fn kernel(&self, name: &str) -> Option<&ExecutableKernel> {
         self.kernels.iter().find(|kernel| kernel.name == name)
+    }
+
+    /// The source code of the instructions.
+    pub fn source_lines(&self) -> &SourceLines {
+        &self.source_lines
     }
 
     /// All kernels in the order of the module.

@@ -99,7 +99,7 @@ impl<'p, 'a> BodyParser<'p, 'a> {
                 self.variables(space(word).unwrap_or(Space::Local))
             }
             "loc" => {
-                self.parser.skip_line(lexeme.line);
+                self.parser.location(lexeme.line);
                 Ok(())
             }
             "pragma" => {

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use super::PtxError;
+use super::{PtxError, SourceLines};
 
 /// One module.
 #[derive(Clone, Debug, Default)]
@@ -22,6 +22,8 @@ pub struct Module {
     pub globals: Vec<Variable>,
     /// Lines of the text are for this device alone: what they need, such as a stack, a GPU is not asked for.
     pub has_own_lines: bool,
+    /// The source code of the instructions, if the compiler noted it. Linking several modules drops it.
+    pub source_lines: SourceLines,
 }
 
 /// Where the addresses of functions start: nothing can be loaded from there.

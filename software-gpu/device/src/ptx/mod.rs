@@ -9,7 +9,8 @@
 //! - `lexer`: tokens with their line and column,
 //! - [`ir`]: the module as data,
 //! - `link`: several modules made one,
-//! - `parser`: module-level directives; `body` (functions), `operand` and `initialiser` are its parts.
+//! - `parser`: module-level directives; `body` (functions), `operand` and `initialiser` are its parts,
+//! - `source_lines`: the source code that instructions were compiled from.
 
 mod body;
 mod element;
@@ -21,10 +22,12 @@ mod link;
 mod operand;
 mod parser;
 mod scope;
+mod source_lines;
 
 pub use error::{PtxError, PtxErrorKind};
 pub use ir::{Function, Kernel, Module, Parameter, Type, Variable};
 pub use link::{LinkError, link};
+pub use source_lines::SourceLines;
 
 /// Parses the text of one PTX module.
 ///

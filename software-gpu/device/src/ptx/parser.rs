@@ -8,7 +8,7 @@ use super::ir::{
 };
 use super::lexer::{Lexeme, Token, tokens};
 use super::scope::Scopes;
-use super::{PtxError, PtxErrorKind};
+use super::{PtxError, PtxErrorKind, SourceLines};
 
 /// A cursor over the tokens of a module.
 pub(super) struct Parser<'a> {
@@ -18,6 +18,7 @@ pub(super) struct Parser<'a> {
     arrays: HashMap<String, u32>,
     /// Kernels that are declared and not yet defined.
     declared: Vec<Declared>,
+    source_lines: SourceLines,
 }
 
 /// A kernel's declaration: `.entry name(..);`.
@@ -41,6 +42,7 @@ impl<'a> Parser<'a> {
             at: 0,
             arrays: HashMap::new(),
             declared: Vec::new(),
+            source_lines: SourceLines::default(),
         })
     }
 
@@ -54,6 +56,7 @@ impl<'a> Parser<'a> {
         while self.peek() != Token::End {
             self.item(&mut module)?;
         }
+        module.source_lines = self.source_lines;
         match self.declared.iter().find(|declared| !declared.external) {
             None => Ok(module),
             Some(Declared { kernel, .. }) => Err(PtxError::syntax(
@@ -93,8 +96,8 @@ impl<'a> Parser<'a> {
             match word {
                 "target" => module.target = self.target()?,
                 "address_size" => self.address_size(module)?,
-                "file" => self.skip_line(lexeme.line),
-                "loc" => self.skip_line(lexeme.line),
+                "file" => self.file(lexeme.line),
+                "loc" => self.location(lexeme.line),
                 "section" => self.skip_braces()?,
                 "pragma" => self.skip_statement(),
                 "alias" => return Err(self.refused(lexeme, "a function alias")),
@@ -111,11 +114,13 @@ impl<'a> Parser<'a> {
                     continue;
                 }
                 "entry" => {
+                    self.source_lines.begin_function(lexeme.line);
                     if let Some(kernel) = self.kernel(module, external)? {
                         module.kernels.push(kernel);
                     }
                 }
                 "func" => {
+                    self.source_lines.begin_function(lexeme.line);
                     let function = Function {
                         linkage,
                         ..self.function()?
@@ -621,6 +626,24 @@ impl<'a> Parser<'a> {
             Token::Integer(value) => Some(value),
             _ => None,
         }
+    }
+
+    /// The rest of `.file number "path"`, which began in this line.
+    fn file(&mut self, line: u32) {
+        if let (Token::Integer(number), Token::Text(path)) = (self.peek(), self.peek_second()) {
+            self.source_lines.add_file(number, path);
+        }
+        self.skip_line(line);
+    }
+
+    /// The rest of `.loc file line column`, which began in this line.
+    pub fn location(&mut self, line: u32) {
+        if let (Token::Integer(file), Token::Integer(source_line)) =
+            (self.peek(), self.peek_second())
+        {
+            self.source_lines.add_location(line, file, source_line);
+        }
+        self.skip_line(line);
     }
 
     pub fn skip_line(&mut self, line: u32) {

@@ -1,39 +1,52 @@
 //! Reports of what the checkers have seen inside a kernel.
 
+use super::source_lines;
 use super::written_memory::{count, location};
 use crate::exec::{DivergentBarrier, Missing, NeverWritten, Observed, SharedRace};
 use crate::memory::AddressSpace;
+use crate::ptx::SourceLines;
 use crate::reports::{self, Kind};
 
 /// Reports all that is wrong with the kernel of the operation with this number.
-pub(in crate::driver) fn report(operation: u64, observed: &Observed, memory: &AddressSpace) {
+pub(in crate::driver) fn report(
+    operation: u64,
+    observed: &Observed,
+    memory: &AddressSpace,
+    lines: &SourceLines,
+) {
     for finding in &observed.never_written {
-        never_written(operation, finding, memory);
+        never_written(operation, finding, memory, lines);
     }
     for race in &observed.shared_races {
-        shared_race(operation, race);
+        shared_race(operation, race, lines);
     }
     for found in &observed.divergent_barriers {
-        divergent_barrier(operation, found);
+        divergent_barrier(operation, found, lines);
     }
 }
 
-fn never_written(operation: u64, finding: &NeverWritten, memory: &AddressSpace) {
+fn never_written(
+    operation: u64,
+    finding: &NeverWritten,
+    memory: &AddressSpace,
+    lines: &SourceLines,
+) {
     let place = &finding.place;
     let key = format!("{} {}", place.kernel, place.line);
     reports::add(Kind::NeverWritten, key, vec![operation], || {
-        format!(
+        let text = format!(
             "never written: {place}: {} of memory that was never written\n  {} from {:#x} on, {}\n  write them first \
              with a copy, a memset or a kernel",
             finding.access,
             count(finding.bytes),
             finding.address,
             location(finding.address, memory),
-        )
+        );
+        source_lines::add_to(&text, lines)
     });
 }
 
-fn shared_race(operation: u64, race: &SharedRace) {
+fn shared_race(operation: u64, race: &SharedRace, lines: &SourceLines) {
     let place = &race.place;
     let (a, b) = (race.earlier_line, place.line);
     let key = format!("{} {} {}", place.kernel, a.min(b), a.max(b));
@@ -43,7 +56,7 @@ fn shared_race(operation: u64, race: &SharedRace) {
             Missing::ClusterBarrier => "another block".to_owned(),
             _ => format!("thread {}", index(race.earlier_thread)),
         };
-        format!(
+        let text = format!(
             "shared memory race: kernel `{}`, block {}: {what} at {:#x} {missing}\n  {earlier}: {}, PTX line {}\n  thread {}: {}, \
              PTX line {}\n  {}",
             place.kernel,
@@ -55,7 +68,8 @@ fn shared_race(operation: u64, race: &SharedRace) {
             race.access,
             place.line,
             remedy(race.missing),
-        )
+        );
+        source_lines::add_to(&text, lines)
     });
 }
 
@@ -115,17 +129,18 @@ fn remedy(missing: Missing) -> &'static str {
     }
 }
 
-fn divergent_barrier(operation: u64, found: &DivergentBarrier) {
+fn divergent_barrier(operation: u64, found: &DivergentBarrier, lines: &SourceLines) {
     let place = &found.place;
     let key = format!("{} {}", place.kernel, place.line);
     reports::add(Kind::DivergentBarrier, key, vec![operation], || {
-        format!(
+        let text = format!(
             "divergent barrier: {place}: lanes {} of the warp reach barrier {} without lanes {}\n  all threads of a \
              warp must execute this barrier together: take it out of the branch, or let the other threads reach it too",
             lanes(found.lanes),
             found.barrier,
             lanes(found.absent),
-        )
+        );
+        source_lines::add_to(&text, lines)
     });
 }
 

@@ -4,4 +4,5 @@
 pub(super) mod gone_memory;
 pub(super) mod kernel_reports;
 pub(super) mod ordering;
+pub(super) mod source_lines;
 pub(super) mod written_memory;

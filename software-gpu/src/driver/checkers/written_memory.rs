@@ -11,6 +11,7 @@ use crate::driver::simulation::operation::{Copy, Effect, Operation};
 use crate::driver::simulation::simulator::Simulator;
 use crate::exec::Observed;
 use crate::memory::{Accesses, AddressSpace, ByteRanges};
+use crate::ptx::SourceLines;
 use crate::reports::{self, Kind};
 use crate::timeline::{CopyKind, OpId};
 
@@ -21,7 +22,17 @@ impl Simulator {
             self.memory.assume_written();
             return;
         };
-        kernel_reports::report(activity::correlation(op.index()), &observed, &self.memory);
+        let launch = match self.operations.get(&op).map(|operation| &operation.effect) {
+            Some(Effect::Kernel(launch)) => Some(launch),
+            _ => None,
+        };
+        let lines = launch.map(|launch| launch.source_lines());
+        kernel_reports::report(
+            activity::correlation(op.index()),
+            &observed,
+            &self.memory,
+            lines.unwrap_or(&SourceLines::default()),
+        );
         let early = observed.dependent.iter().map(|dependent| &dependent.early);
         for accesses in early.chain([&observed.accesses]) {
             self.memory.mark_written(&accesses.writes);

@@ -12,6 +12,7 @@ use crate::activity;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUfunction, CUlaunchConfig, CUstream};
+use crate::driver::checkers::source_lines;
 use crate::driver::devices::cache::Misses;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
@@ -23,6 +24,7 @@ use crate::driver::simulation::simulator::Simulator;
 use crate::driver::streams::stream::NullStream;
 use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost, Observed};
 use crate::memory::WriteHold;
+use crate::ptx::SourceLines;
 use crate::reports;
 use crate::timeline::{BlockTime, Coupling, KernelCost, OpId, Time, Work};
 
@@ -224,7 +226,9 @@ impl Shape {
         }
         let most = function.max_dynamic_shared(device);
         if self.dynamic_shared_bytes > most {
-            return refuse(Limit::Shared(self.dynamic_shared_bytes, most));
+            let of_device = device.max_shared_memory_per_block_optin;
+            let of_device = of_device.saturating_sub(kernel.static_shared_bytes());
+            return refuse(Limit::Shared(self.dynamic_shared_bytes, most, of_device));
         }
         Ok(())
     }
@@ -279,6 +283,11 @@ impl Launch {
 
     pub(in crate::driver) fn name(&self) -> &str {
         self.kernel().name()
+    }
+
+    /// The source code of the kernel's instructions.
+    pub(in crate::driver) fn source_lines(&self) -> &SourceLines {
+        self.executable.source_lines()
     }
 
     pub(in crate::driver) fn work(&self) -> Work {
@@ -365,6 +374,9 @@ impl Simulator {
             (fault, self.operations.get(&op))
         {
             explanation += &self.way_to_reach(operation.context, *address);
+        }
+        if let Some(Effect::Kernel(launch)) = self.operations.get(&op).map(|op| &op.effect) {
+            explanation = source_lines::add_to(&explanation, launch.source_lines());
         }
         // At exit there is no caller left to report a fault to.
         if !self.finishing {

@@ -7,3 +7,4 @@ mod host_link;
 pub(super) mod kernel;
 pub(super) mod occupancy;
 pub(super) mod parameters;
+mod readable;

@@ -2,7 +2,9 @@
 
 use std::ffi::c_void;
 
+use super::readable::{self, Piece};
 use crate::driver::c_abi::errors::CudaError;
+use crate::driver::reasons::WrongArguments;
 use crate::exec::ExecutableKernel;
 
 /// `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER` and `_BUFFER_SIZE`.
@@ -30,30 +32,37 @@ pub(in crate::driver) unsafe fn collect(
         (false, true) => unsafe { from_pointers(kernel, arguments) },
         // SAFETY: the caller's promise.
         (true, false) => unsafe { from_buffer(kernel, extra) },
-        _ => Err(CudaError::InvalidValue),
+        (true, true) => Err(WrongArguments::Missing.refuse(kernel)),
+        (false, false) => Err(WrongArguments::Twice.refuse(kernel)),
     }
 }
 
 /// # Safety
-/// As for [`collect`], and `arguments` is not null.
+/// As for [`collect`], and `arguments` is not null. On Linux the pointers in the array may be wrong.
 unsafe fn from_pointers(
     kernel: &ExecutableKernel,
     arguments: *const *const c_void,
 ) -> Result<Vec<u8>, CudaError> {
     let mut buffer = vec![0; kernel.parameter_bytes()];
-    for (index, parameter) in kernel.parameters().iter().enumerate() {
-        // SAFETY: there is a pointer for each parameter.
-        let argument = unsafe { *arguments.add(index) };
-        if argument.is_null() {
-            return Err(CudaError::InvalidValue);
-        }
-        let start = parameter.offset as usize;
-        let place = buffer
-            .get_mut(start..start + parameter.bytes as usize)
-            .ok_or(CudaError::InvalidValue)?;
-        // SAFETY: the argument has as many bytes as the parameter.
-        unsafe { std::ptr::copy_nonoverlapping(argument.cast(), place.as_mut_ptr(), place.len()) };
+    let pieces = kernel.parameters().iter().enumerate();
+    let pieces: Vec<Piece> = pieces
+        .map(|(index, parameter)| {
+            let start = parameter.offset as usize;
+            Piece {
+                // SAFETY: there is a pointer for each parameter.
+                from: unsafe { *arguments.add(index) }.expose_provenance(),
+                to: start..start + parameter.bytes as usize,
+            }
+        })
+        .collect();
+    let end = arguments.wrapping_add(pieces.len()).cast();
+    let refuse =
+        |index: usize| WrongArguments::Unreadable(index, pieces[index].from).refuse(kernel);
+    if let Some(index) = pieces.iter().position(|piece| piece.from == 0) {
+        return Err(refuse(index));
     }
+    // SAFETY: each argument has as many bytes as its parameter.
+    unsafe { readable::copy(&pieces, &mut buffer, end) }.map_err(refuse)?;
     Ok(buffer)
 }
 
@@ -84,7 +93,7 @@ unsafe fn from_buffer(
     }
     let needed = kernel.parameter_bytes();
     if start.is_null() || bytes.is_none_or(|bytes| bytes < needed) {
-        return Err(CudaError::InvalidValue);
+        return Err(WrongArguments::ShortBuffer(bytes.unwrap_or(0)).refuse(kernel));
     }
     // SAFETY: the buffer has at least `needed` bytes.
     Ok(unsafe { std::slice::from_raw_parts(start, needed) }.to_vec())

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::image::image_bytes;
 use super::jit::Options;
-use super::module::{module_in, notes_on, text};
+use super::module::{module_in, notes_on, text, unknown_kernel};
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{
@@ -89,8 +89,9 @@ entry_points! {
         // SAFETY: the caller passes null or a string.
         let name = unsafe { text(name) }?;
         call(Cost::Other, |call| {
-            let found = call.libraries.get(library)?.kernels.get(&name).copied();
-            kernel.set(found.ok_or(CudaError::NotFound)?)
+            let kernels = &call.libraries.get(library)?.kernels;
+            let found = kernels.get(&name).copied();
+            kernel.set(found.ok_or_else(|| unknown_kernel("the library", &name, kernels.keys()))?)
         })
     }
 
@@ -125,7 +126,7 @@ entry_points! {
         call(Cost::Other, |call| {
             let context = call.context()?;
             let module = call.module_of(library, context)?;
-            let (base, len) = call.modules.get(module)?.global(&name).ok_or(CudaError::NotFound)?;
+            let (base, len) = call.modules.get(module)?.required_global(&name)?;
             address.set_if_wanted(base);
             bytes.set_if_wanted(len);
             Ok(())

@@ -14,6 +14,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, CUfunction, CUmodule, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
+use crate::driver::reasons::because_unknown;
 use crate::driver::simulation::simulator::Simulator;
 use crate::exec::{self, Executable, Latencies};
 use crate::memory::AllocationKind;
@@ -86,8 +87,9 @@ entry_points! {
         let name = unsafe { text(name) }?;
         call(Cost::Other, |call| {
             call.context()?;
-            let handle = call.modules.get(module)?.functions.get(&name).copied();
-            function.set(handle.ok_or(CudaError::NotFound)?)
+            let functions = &call.modules.get(module)?.functions;
+            let handle = functions.get(&name).copied();
+            function.set(handle.ok_or_else(|| unknown_kernel("the module", &name, functions.keys()))?)
         })
     }
 
@@ -118,8 +120,7 @@ entry_points! {
         let name = unsafe { text(name) }?;
         call(Cost::Other, |call| {
             call.context()?;
-            let global = call.modules.get(module)?.globals.get(&name).copied();
-            let (base, len) = global.ok_or(CudaError::NotFound)?;
+            let (base, len) = call.modules.get(module)?.required_global(&name)?;
             address.set_if_wanted(base);
             bytes.set_if_wanted(len);
             Ok(())
@@ -174,6 +175,26 @@ impl LoadedModule {
     pub(in crate::driver) fn global(&self, name: &str) -> Option<(CUdeviceptr, usize)> {
         self.globals.get(name).copied()
     }
+
+    /// As [`global`](Self::global).
+    ///
+    /// # Errors
+    /// `CUDA_ERROR_NOT_FOUND`, with the names that there are.
+    pub(super) fn required_global(&self, name: &str) -> Result<(CUdeviceptr, usize), CudaError> {
+        self.global(name).ok_or_else(|| {
+            let known = self.globals.keys().map(String::as_str);
+            because_unknown("the module", "variable", name, known)
+        })
+    }
+}
+
+/// `CUDA_ERROR_NOT_FOUND` of a kernel that `owner` does not have, with those that it has.
+pub(super) fn unknown_kernel<'a>(
+    owner: &str,
+    name: &str,
+    known: impl Iterator<Item = &'a String>,
+) -> CudaError {
+    because_unknown(owner, "kernel", name, known.map(String::as_str))
 }
 
 /// Why a module cannot be loaded: for the program, and for people.

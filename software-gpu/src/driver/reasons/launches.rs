@@ -15,8 +15,8 @@ pub(in crate::driver) enum Limit {
     Required([u32; 3], [u32; 3]),
     /// The registers of the threads of a block: threads, registers of a thread, and the most threads that fit.
     Registers(u64, u32, u32),
-    /// Dynamic shared memory, and the most that the function may have.
-    Shared(u32, u32),
+    /// Dynamic shared memory, the most that the function may have, and the most that the device can give it.
+    Shared(u32, u32, u32),
     /// The blocks of a cooperative grid, and how many fit on the device at once.
     Cooperative(u64, u64),
 }
@@ -50,12 +50,19 @@ impl Limit {
                 format!("registers limit the launch: {threads} threads with {each} registers each do not fit on a multiprocessor"),
                 format!("launch blocks of at most {most} threads, or compile the kernel with fewer registers (__launch_bounds__)"),
             ),
-            Self::Shared(bytes, most) => (
+            Self::Shared(bytes, most, of_device) => (
                 CudaError::InvalidValue,
-                format!("shared memory limits the launch: {bytes} dynamic bytes are asked for, and the function may have {most}"),
-                "ask for less, or raise the function's limit with \
-                 cuFuncSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES), as far as the device allows"
-                    .to_owned(),
+                format!(
+                    "shared memory limits the launch: it requests {bytes} dynamic bytes, the function may have {most}, and the device \
+                     allows at most {of_device}"
+                ),
+                match bytes > of_device {
+                    true => format!("request at most {of_device} bytes: let a block work on a smaller tile"),
+                    false => format!(
+                        "request less, or raise the function's limit: \
+                         cuFuncSetAttribute(CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, {bytes})"
+                    ),
+                },
             ),
             Self::Cooperative(blocks, room) => (
                 CudaError::CooperativeLaunchTooLarge,

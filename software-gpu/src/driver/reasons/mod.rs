@@ -7,26 +7,32 @@
 //!
 //! | module | of what |
 //! |---|---|
+//! | `arguments` | arguments that do not match a kernel's parameters |
 //! | `capture` | stream capture |
 //! | `events` | events of other contexts, and the time between two events |
 //! | `handles` | handles of objects that are gone or are something else |
 //! | `launches` | launches that cannot fit |
 //! | `memory` | out of memory |
+//! | `names` | names that a module does not have |
 
+mod arguments;
 mod capture;
 mod events;
 mod handles;
 mod launches;
 mod memory;
+mod names;
 
 use std::cell::{Cell, RefCell};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+pub(in crate::driver) use arguments::WrongArguments;
 pub(in crate::driver) use events::{because_not_reached, because_unrecorded, because_untimed};
 pub(in crate::driver) use handles::Buried;
 pub(in crate::driver) use launches::Limit;
+pub(in crate::driver) use names::because_unknown;
 
 use super::c_abi::errors::CudaError;
 use super::host::threads::{ThreadSerial, current};
