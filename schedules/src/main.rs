@@ -3,7 +3,8 @@
 //! A schedule says in which stream an operation runs, and which events it waits for. Written by hand it is as good as the
 //! care that went into it. Both can be derived: an operation must wait for the earlier ones with which it conflicts, and for
 //! no others. This example asks whether a derived schedule is as fast as one by hand, and what becomes of it when a
-//! declaration is wrong.
+//! declaration is wrong. No compiler takes part: a library derives the schedule while the program runs, from what the program
+//! declares. A compiler schedules the instructions within each kernel, and knows nothing of streams and events.
 
 mod declarations;
 mod pipeline;

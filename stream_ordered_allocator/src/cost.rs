@@ -26,7 +26,7 @@ use cust::context::CurrentContext;
 kernels! { use gpu_kernels::{fill, saxpy}; }
 
 pub const STEPS: usize = 128;
-const BATCH: usize = 8; // steps between two waits of the host
+pub const BATCH: usize = 8; // steps between two waits of the host
 
 pub fn malloc(elements: usize, stream: &Stream) -> Result<()> {
     // SAFETY: nothing uses the memory.

@@ -12,13 +12,22 @@
 //! ```
 //!
 //! Small operations cost their starts: several images at once, a batch, cost one start instead of several, and fill and drain the
-//! pipeline in larger steps. The critical path is the longest stage. A wrong count in any patch, tokens of another image, or a time
-//! below the critical path would prove this wrong.
+//! pipeline in larger steps. The kernels have three stages of their own: texture extraction, relevance scoring and token allocation.
+//! With a stream for each of them, too, kernels of different batches can run at the same time:
+//!
+//! ```text
+//! five streams   texture    | TTTTTT    |    T: features   R: relevance   between I and O, as above
+//!                relevance  |  RRRRRR   |    A: where tokens begin, and the tokens
+//!                tokens     |   AAAAAA  |
+//! ```
+//!
+//! The critical path is the longest stage. A wrong count, tokens of another image, or a time below that path would prove this wrong.
+
+mod stages;
 
 use crate::slot::{PATCHES, PIXELS, ROOM, SLOTS, Slot};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use gpu_kernels::VISION_THREADS as THREADS;
 
 kernels! { use gpu_kernels::{allocate_tokens, emit_tokens, patch_relevance, texture_features}; }
 
@@ -78,37 +87,33 @@ impl Images {
         Ok(())
     }
 
-    /// The pixels of a batch of this many images come into its slot.
-    pub fn copy_in(&mut self, images: usize, batch: usize, stream: &Stream) -> Result<()> {
-        let len = images * PATCHES * PIXELS;
-        let mut pixels = self.slots[batch % SLOTS].pixels.index(..len);
-        // SAFETY: the pixels are page-locked and outlive the pass; the variants order the uses of each slot.
-        Ok(unsafe { pixels.async_copy_from(&self.pixels[batch * len..][..len], stream) }?)
-    }
+    /// A stream for each stage of the kernels, too: what one of them leaves in the slot, the next one waits for.
+    pub fn five_streams(
+        &mut self,
+        images: usize,
+        [copy_in, texture, relevance, tokens, copy_out]: [&Stream; 5],
+    ) -> Result<()> {
+        for batch in 0..self.counts.len() / PATCHES / images {
+            let slot = batch % SLOTS;
+            copy_in.wait(&self.slots[slot].out)?; // all streams are done with this slot
+            self.copy_in(images, batch, copy_in)?;
+            self.slots[slot].come.record(copy_in)?;
 
-    /// From pixels to tokens.
-    pub fn launch(&mut self, images: usize, batch: usize, stream: &Stream) -> Result<()> {
-        let (kernels, weights, patches) = (&self.kernels, &self.weights, (images * PATCHES) as u32);
-        let Slot { pixels, features, counts, offsets, tokens, .. } = &mut self.slots[batch % SLOTS];
-        // SAFETY: the slot has room for the batch and outlives the pass.
-        unsafe {
-            launch!(kernels.texture_features<<<patches * 32 / THREADS, THREADS, 0, stream>>>(&*pixels, patches, &mut *features))?;
-            launch!(kernels.patch_relevance<<<patches / THREADS, THREADS, 0, stream>>>(&*features, weights, patches, &mut *counts))?;
-            launch!(kernels.allocate_tokens<<<images as u32, PATCHES as u32, 0, stream>>>(&*counts, &mut *offsets))?;
-            launch!(kernels.emit_tokens<<<patches, THREADS, 0, stream>>>(&*pixels, &*counts, &*offsets, tokens))?;
-        }
-        Ok(())
-    }
+            texture.wait(&self.slots[slot].come)?;
+            self.extract_texture(images, batch, texture)?;
+            self.slots[slot].extracted.record(texture)?;
 
-    /// How many tokens there are is not known to the host: it takes the room for all.
-    pub fn copy_out(&mut self, images: usize, batch: usize, stream: &Stream) -> Result<()> {
-        let (slot, patches, room) = (&self.slots[batch % SLOTS], images * PATCHES, images * ROOM);
-        let counts = &mut self.counts[batch * patches..][..patches];
-        let tokens = &mut self.tokens[batch * room..][..room];
-        // SAFETY: the results are page-locked, outlive the pass, and are read behind it.
-        unsafe {
-            slot.counts.index(..patches).async_copy_to(counts, stream)?;
-            slot.tokens.index(..room).async_copy_to(tokens, stream)?;
+            relevance.wait(&self.slots[slot].extracted)?;
+            self.score_relevance(images, batch, relevance)?;
+            self.slots[slot].scored.record(relevance)?;
+
+            tokens.wait(&self.slots[slot].scored)?;
+            self.allocate_tokens(images, batch, tokens)?;
+            self.slots[slot].computed.record(tokens)?;
+
+            copy_out.wait(&self.slots[slot].computed)?;
+            self.copy_out(images, batch, copy_out)?;
+            self.slots[slot].out.record(copy_out)?;
         }
         Ok(())
     }

@@ -23,6 +23,8 @@ pub struct Slot {
     pub offsets: DeviceBuffer<u32>,
     pub tokens: DeviceBuffer<f32>,
     pub come: Event,
+    pub extracted: Event,
+    pub scored: Event,
     pub computed: Event,
     pub out: Event,
 }
@@ -36,6 +38,8 @@ impl Slot {
             offsets: DeviceBuffer::zeroed(BATCH * PATCHES)?,
             tokens: DeviceBuffer::zeroed(BATCH * ROOM)?,
             come: Event::new(EventFlags::DISABLE_TIMING)?,
+            extracted: Event::new(EventFlags::DISABLE_TIMING)?,
+            scored: Event::new(EventFlags::DISABLE_TIMING)?,
             computed: Event::new(EventFlags::DISABLE_TIMING)?,
             out: Event::new(EventFlags::DISABLE_TIMING)?,
         })

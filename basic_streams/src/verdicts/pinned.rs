@@ -4,12 +4,27 @@ mod place;
 mod round_trip;
 
 use crate::pinned::{HostMemory, copy_in, copy_out, pebibyte};
-use anyhow::Result;
+use anyhow::{Context, Result};
 use cuda_host::prelude::*;
 use examples_host::answer::answer;
+use examples_host::identity::calls_of;
 use examples_host::prelude::*;
 use place::Place;
 use round_trip::RoundTrip;
+
+/// The calls that lock memory.
+const LOCKED: [&str; 2] = ["cuMemAllocHost", "cuMemHostRegister"];
+
+/// Memory of each kind, and the calls that made it.
+fn host_memory(part: &Part, len: usize) -> Result<(HostMemory, Vec<&'static str>)> {
+    let mut made = None;
+    record(part.device(), || {
+        made = Some(calls_of(|| HostMemory::new(len)));
+        anyhow::Ok(())
+    })?;
+    let (memory, calls) = made.context("nothing was recorded")?;
+    Ok((memory?, calls))
+}
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
@@ -24,7 +39,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     let lengths = (0..).map(|step| 1024 << (4 * step)).take_while(|&len| len < largest);
     let mut all = Vec::new();
     for len in lengths.chain([largest]) {
-        let HostMemory { pageable, page_locked, registered } = HostMemory::new(len)?;
+        let (memory, calls) = host_memory(part, len)?;
+        let sentence = "one memory is allocated page-locked, one registered afterwards";
+        part.expect_calls(&format!("memory-{len}"), sentence, &calls, &LOCKED);
+        let HostMemory { pageable, page_locked, registered } = memory;
         all.push(Place::new("pageable", pageable));
         all.push(Place::new("page-locked", page_locked));
         all.push(Place::new("registered", registered));

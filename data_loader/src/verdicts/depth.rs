@@ -1,9 +1,11 @@
 //! What is measured and claimed of depth.
 
-use super::loader::{self, Loader};
+use super::loader::{self, BATCHES, Loader};
 use super::loading::{Feed, expect_loading, idle};
 use anyhow::Result;
 use cuda_host::prelude::*;
+use examples_host::compare::Variants;
+use examples_host::identity::Differ;
 use examples_host::prelude::*;
 
 /// A load takes this share of the kernel's time.
@@ -27,8 +29,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     let device = part.device();
     let variants = feeds.map(|feed| {
         let name = (format!("depth-{}", feed.depth), format!("depth {}", feed.depth));
-        variant(name, streams, move |loader: &mut Loader| loader.run(device, feed, streams))
+        let run = move |loader: &mut Loader| loader.run(device, feed, streams);
+        variant(name, streams, run).waits(BATCHES)
     });
+    let variants = Variants::differing(&[Differ::HostWork, Differ::Order], variants);
     let outcomes = part.compare("variants", loader::plan(), &mut loader, variants)?;
     expect_loading(part, &outcomes, feeds, &loading);
     for outcome in [&outcomes[2], &outcomes[1], &outcomes[0], &outcomes[3]] {

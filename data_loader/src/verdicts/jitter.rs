@@ -12,10 +12,12 @@
 //! The depth that is needed is what the long load takes, in kernels. That a deeper ring gains nothing, or that it gains as much
 //! while loads are equal, would prove this wrong.
 
-use super::loader::{self, Loader};
+use super::loader::{self, BATCHES, Loader};
 use super::loading::{Feed, expect_loading, idle};
 use anyhow::Result;
 use cuda_host::prelude::*;
+use examples_host::compare::Variants;
+use examples_host::identity::Differ;
 use examples_host::prelude::*;
 
 /// What the loads take, in kernels, again and again.
@@ -39,8 +41,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     let device = part.device();
     let variants = feeds.map(|feed| {
         let name = (format!("depth-{}", feed.depth), format!("depth {}", feed.depth));
-        variant(name, streams, move |loader: &mut Loader| loader.run(device, feed, streams))
+        let run = move |loader: &mut Loader| loader.run(device, feed, streams);
+        variant(name, streams, run).waits(BATCHES)
     });
+    let variants = Variants::differing(&[Differ::HostWork, Differ::Order], variants);
     let outcomes = part.compare("variants", loader::plan(), &mut loader, variants)?;
     expect_loading(part, &outcomes, feeds, &loading);
     for outcome in outcomes.iter().rev() {

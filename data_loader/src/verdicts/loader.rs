@@ -14,7 +14,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 /// Batches of a run.
-const BATCHES: usize = 16;
+pub const BATCHES: usize = 16;
 
 /// A ring of buffers for each thread.
 pub struct Loader {

@@ -14,10 +14,12 @@
 //! With T threads a batch takes L / T, but not less than the kernel. The threads share the two streams, in which the batches follow
 //! one another as they arrive. More threads without less idle time, or a deeper ring with less, would prove this wrong.
 
-use super::loader::{self, Loader};
+use super::loader::{self, BATCHES, Loader};
 use super::loading::{Feed, expect_loading, idle};
 use anyhow::Result;
 use cuda_host::prelude::*;
+use examples_host::compare::Variants;
+use examples_host::identity::Differ;
 use examples_host::prelude::*;
 
 /// A load takes so many kernels.
@@ -49,8 +51,11 @@ pub fn run(part: &mut Part) -> Result<()> {
             format!("threads-{threads}-depth-{depth}"),
             format!("{threads} thread{plural}, depth {depth}"),
         );
-        variant(name, streams, move |loader: &mut Loader| loader.run(device, feed, streams))
+        let run = move |loader: &mut Loader| loader.run(device, feed, streams);
+        variant(name, streams, run).waits(BATCHES)
     });
+    let differ = &[Differ::Threads, Differ::HostWork, Differ::Order];
+    let variants = Variants::differing(differ, variants);
     let outcomes = part.compare("variants", loader::plan(), &mut loader, variants)?;
     expect_loading(part, &outcomes, FEEDS, &loading);
     for outcome in outcomes.iter().rev() {

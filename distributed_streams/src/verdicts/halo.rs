@@ -30,10 +30,11 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let both: Vec<&Stream> = edges.iter().chain(interior).collect();
     let plan = Plan::new().launches(gpus * steps, gpus * steps * rows * width).launches_differ();
-    let variants = variants! { known: Known;
-        "host-sync", interior => Ok(known.grid.host_sync(interior)?);
+    let variants = variants! { known: Known, differ in Events;
+        "host-sync", interior => Ok(known.grid.host_sync(interior)?), waits 2 * gpus * steps, also Waits;
         ("in-turn", "all rows, then the copies"), interior => Ok(known.grid.in_turn(interior)?);
-        "edges-first", both.iter().copied() => Ok(known.grid.edges_first(edges, interior)?);
+        "edges-first", both.iter().copied() => Ok(known.grid.edges_first(edges, interior)?),
+            also Streams, Kernels, Launches;
     };
     let outcomes = part.compare("variants", plan, &mut known, variants)?;
     part.say(measure::table(&outcomes, part.device().times()));

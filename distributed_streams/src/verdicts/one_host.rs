@@ -69,7 +69,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().bytes_in(gpus * bytes);
-    let variants = variants! { known: Known;
+    let variants = variants! { known: Known, differ in Events;
         ("in-turn", "one GPU after the other"), streams => Ok(known.copies.in_turn(streams)?);
         ("at-once", "all GPUs at once"), streams => Ok(known.copies.at_once(streams)?);
     };

@@ -44,8 +44,9 @@ pub fn run(part: &mut Part) -> Result<()> {
     })?;
 
     let plan = Plan::new().launches(batches * gpus, batches * gpus * len);
-    let variants = variants! { known: Known;
-        "host-sync", all() => Ok(known.stages.host_sync(compute, copies)?);
+    let variants = variants! { known: Known, differ in Events;
+        "host-sync", all() => Ok(known.stages.host_sync(compute, copies)?),
+            waits batches * (2 * gpus - 1), also Waits;
         ("in-turn", "one micro-batch at a time"), all() => Ok(known.stages.in_turn(compute, copies)?);
         "pipeline", all() => Ok(known.stages.pipelined(compute, copies)?);
     };

@@ -59,7 +59,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(2 * TILES, 2 * TILES * TILE);
-    let variants = variants! { known: Known;
+    let variants = variants! { known: Known, differ in Events;
         ("one-event", "one event"), both => known.tiles.chunks_of(64, both);
         ("per-chunk", "an event per chunk of 8"), both => known.tiles.chunks_of(8, both);
         ("per-tile", "an event per tile"), both => known.tiles.chunks_of(1, both);

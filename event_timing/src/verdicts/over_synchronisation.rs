@@ -45,10 +45,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(CHAINS * ROUNDS, CHAINS * ROUNDS * NUMBERS);
-    let variants = variants! { chains: Chains;
+    let variants = variants! { chains: Chains, differ in Events;
         "no-waits", streams => chains.no_waits(streams);
         ("barrier", "barrier of events"), streams => chains.barrier(streams);
-        ("host-barrier", "host waits for device"), streams => chains.host_barrier(streams);
+        ("host-barrier", "host waits for device"), streams => chains.host_barrier(streams), waits ROUNDS, also Waits;
     };
     let outcomes = part.compare("variants", plan, &mut chains, variants)?;
     part.show_predicted(&outcomes, [own, long, long]);

@@ -34,12 +34,12 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(STEPS, STEPS * NUMBERS);
-    let variants = variants! { chain: Chain;
-        ("device", "cuCtxSynchronize"), both => chain.device(both);
-        ("stream", "cuStreamSynchronize"), both => chain.stream(both);
-        ("event", "cuEventSynchronize"), both => chain.event(&chain.spinning, both);
-        ("blocking-event", "the same, blocking event"), both => chain.event(&chain.sleeping, both);
-        ("query", "cuEventQuery in a loop"), both => chain.query(&chain.spinning, both);
+    let variants = variants! { chain: Chain, differ in Waits, Events, Order;
+        ("device", "cuCtxSynchronize"), both => chain.device(both), waits STEPS;
+        ("stream", "cuStreamSynchronize"), both => chain.stream(both), waits STEPS;
+        ("event", "cuEventSynchronize"), both => chain.event(&chain.spinning, both), waits STEPS;
+        ("blocking-event", "the same, blocking event"), both => chain.event(&chain.sleeping, both), waits STEPS;
+        ("query", "cuEventQuery in a loop"), both => chain.query(&chain.spinning, both), also Calls, HostWork;
         ("wait-event", "cuStreamWaitEvent"), both => chain.wait_event(&chain.spinning, both);
     };
     let outcomes = part.compare("variants", plan, &mut chain, variants)?;

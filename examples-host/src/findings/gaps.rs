@@ -1,10 +1,11 @@
 //! What one hand-over costs: the time from the end of one operation to the start of the next, many times.
 
 use crate::compare::Variant;
+use crate::identity::{self, Judged, Shape};
 use crate::intervals::{Engine, Recording};
 use crate::label::Label;
 use crate::part::Part;
-use crate::recording::record;
+use crate::recording::{record, traced};
 use crate::results::Kind;
 use crate::statistics::Durations;
 use crate::table::Table;
@@ -14,7 +15,8 @@ use std::time::Duration;
 
 impl Part<'_> {
     /// Runs each variant twice and measures, in the second run, the gaps between the k-th operation of the first engine
-    /// and the k-th of the second. Prints their distribution and returns it, in the order of the variants.
+    /// and the k-th of the second. Prints their distribution and returns it, in the order of the variants. Claims that no two of
+    /// them are the same program, if they are.
     ///
     /// # Errors
     /// What a variant returns; a variant without such operations.
@@ -28,10 +30,17 @@ impl Part<'_> {
         let (group, device) = (group.into(), self.device().clone());
         let median = format!("p50, {}", device.times());
         let mut table = Table::new([group.text.as_str(), &median, "p99", "max"]);
-        let (mut all, mut count) = (Vec::new(), 0);
+        let (mut all, mut count, mut shapes) = (Vec::new(), 0, Vec::new());
         for mut variant in variants {
             record(&device, || (variant.body)(work))?;
-            let recording = record(&device, || (variant.body)(work))?;
+            let mut trace = None;
+            let recording = record(&device, || {
+                let (done, calls) = traced(|| (variant.body)(work));
+                trace = calls;
+                done
+            })?;
+            shapes
+                .extend(trace.map(|trace| (variant.label.clone(), Shape::of(&trace, &recording))));
             let found = gaps(&recording, between);
             count = found.len();
             let times = Durations::new(found).context("nothing was recorded")?;
@@ -40,6 +49,8 @@ impl Part<'_> {
             self.timed(&group, &variant.label, Kind::Other, &times);
             all.push(times);
         }
+        let judged: Vec<Judged> = shapes.iter().map(Judged::by_calls).collect();
+        self.claim_broken(&group.id, identity::broken(None, &judged));
         let (from, to) = between;
         self.say(format!(
             "{count} times, from the end of one copy ({from}) to the start of the next ({to}):\n{table}"

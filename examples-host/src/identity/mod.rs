@@ -16,12 +16,37 @@
 //! A broken rule is a claim that fails; a rule that is kept is not mentioned. What is compared are counts and the order of calls.
 //! Only the host's work is a time, and has a generous limit.
 
+mod calls;
 mod differ;
 mod rules;
 mod shape;
 #[cfg(test)]
 mod tests;
 
+pub use calls::calls_of;
 pub use differ::Differ;
-pub(crate) use rules::{Judged, broken, broken_by_twins};
+pub(crate) use rules::{Broken, Judged, broken, broken_by_twins};
 pub(crate) use shape::Shape;
+
+use crate::measure::id_in;
+use crate::part::Part;
+
+impl Part<'_> {
+    /// Claims, of each rule that the variants of a group have broken, that they keep it. With other parameters than the part's own
+    /// variants may be alike: on a single chunk, for example.
+    pub(crate) fn claim_broken(&mut self, group: &str, broken: Vec<Broken>) {
+        if !self.own_parameters(&[]) {
+            return;
+        }
+        for Broken {
+            rule,
+            sentence,
+            found,
+            remedy,
+        } in broken
+        {
+            let id = id_in(group, &format!("identity/{rule}"));
+            self.claim(id, sentence, false, found, remedy);
+        }
+    }
+}

@@ -10,12 +10,27 @@ use std::time::Duration;
 pub(crate) struct Judged<'a> {
     /// The variant.
     pub(crate) name: &'a Label,
-    /// The names of the streams that its timed region joins.
-    pub(crate) joined: Vec<String>,
+    /// The names of the streams that it has to use.
+    pub(crate) required: Vec<String>,
+    /// What it alone differs in, besides what all variants differ in.
+    pub(crate) also: &'a [Differ],
     /// How often it says that it waits for the device.
     pub(crate) waits: usize,
     /// What it did.
     pub(crate) shape: &'a Shape,
+}
+
+impl<'a> Judged<'a> {
+    /// A variant of which nothing is known but what it did.
+    pub(crate) fn by_calls((name, shape): &'a (Label, Shape)) -> Self {
+        Self {
+            name,
+            required: Vec::new(),
+            also: &[],
+            waits: 0,
+            shape,
+        }
+    }
 }
 
 /// A rule that variants have broken.
@@ -62,16 +77,21 @@ pub(crate) fn broken_by_twins(twins: &[Judged; 2]) -> Option<Broken> {
 }
 
 fn same_program(declared: &[Differ], variants: &[Judged]) -> Option<Broken> {
-    if declared.contains(&Differ::Data) {
+    let differ_in_data = |of: &[Differ]| of.contains(&Differ::Data);
+    if differ_in_data(declared) {
         return None;
     }
-    let same = |one: &Shape, other: &Shape| {
+    let same = |one: &Judged, other: &Judged| {
+        if differ_in_data(one.also) || differ_in_data(other.also) {
+            return false;
+        }
+        let (one, other) = (one.shape, other.shape);
         let kernels = [one, other].map(|shape| shape.counts(Differ::Kernels));
         // Without records the launches of two graphs look alike.
         let told = kernels[0].is_some() || !one.launches_graphs();
         told && one.sequences == other.sequences && kernels[0] == kernels[1]
     };
-    let (one, other) = pairs(variants).find(|(one, other)| same(one.shape, other.shape))?;
+    let (one, other) = pairs(variants).find(|(one, other)| same(one, other))?;
     let calls = one.shape.calls();
     Some(Broken {
         rule: "same-program",
@@ -85,9 +105,11 @@ fn same_program(declared: &[Differ], variants: &[Judged]) -> Option<Broken> {
 }
 
 fn undeclared(declared: &[Differ], variants: &[Judged]) -> Option<Broken> {
-    let (differ, found) = pairs(variants)
-        .flat_map(|(one, other)| differences(one, other))
-        .find(|(differ, _)| !declared.contains(differ))?;
+    let (differ, found) = pairs(variants).find_map(|(one, other)| {
+        let allowed = [declared, one.also, other.also].concat();
+        let mut found = differences(one, other).into_iter();
+        found.find(|(differ, _)| !allowed.contains(differ))
+    })?;
     Some(Broken {
         rule: "undeclared",
         sentence: "variants differ in nothing else than they declare",
@@ -97,27 +119,51 @@ fn undeclared(declared: &[Differ], variants: &[Judged]) -> Option<Broken> {
 }
 
 fn no_difference(declared: &[Differ], variants: &[Judged]) -> Option<Broken> {
-    let found: Vec<Differ> = pairs(variants)
-        .flat_map(|(one, other)| differences(one, other))
-        .map(|(differ, _)| differ)
-        .collect();
-    // No call shows a difference of data, kernels are not always seen, and the host's work is a time.
-    let shown = |differ: &Differ| match differ {
-        Differ::Data | Differ::HostWork => false,
-        Differ::Kernels => variants
-            .iter()
-            .all(|one| one.shape.counts(Differ::Kernels).is_some()),
-        _ => true,
-    };
-    let missing = declared
+    let of_all = declared.iter().map(|differ| (differ, None));
+    let of_one = variants
         .iter()
-        .find(|differ| shown(differ) && !found.contains(differ))?;
+        .flat_map(|one| one.also.iter().map(move |differ| (differ, Some(one))));
+    let alike = |&(differ, one): &(&Differ, Option<&Judged>)| {
+        let is_of = |a: &Judged, b: &Judged| {
+            one.is_none_or(|one| std::ptr::eq(one, a) || std::ptr::eq(one, b))
+        };
+        let mut found = pairs(variants)
+            .filter(|(a, b)| is_of(a, b))
+            .map(|(a, b)| differ_in(*differ, a, b));
+        is_seen(*differ, variants) && !found.any(|differ| differ)
+    };
+    let (differ, one) = of_all.chain(of_one).find(alike)?;
+    let found = match one {
+        None => format!("all are alike in {differ}"),
+        Some(one) => format!("{} is like the others in {differ}", one.name),
+    };
     Some(Broken {
         rule: "no-difference",
         sentence: "variants differ in all that they declare",
-        found: format!("all are alike in {missing}"),
+        found,
         remedy: "a difference".to_owned(),
     })
+}
+
+/// Whether calls and records show a difference of this kind: not of data; kernels are not always recorded, and the host's work is a
+/// time.
+fn is_seen(differ: Differ, variants: &[Judged]) -> bool {
+    let records_kernels = |one: &Judged| one.shape.counts(Differ::Kernels).is_some();
+    match differ {
+        Differ::Data | Differ::HostWork => false,
+        Differ::Kernels => variants.iter().all(records_kernels),
+        _ => true,
+    }
+}
+
+/// Whether two variants differ in this. The order of their calls may differ together with anything else.
+fn differ_in(differ: Differ, one: &Judged, other: &Judged) -> bool {
+    match differ {
+        Differ::Order => one.shape.sequences != other.shape.sequences,
+        _ => differences(one, other)
+            .iter()
+            .any(|(found, _)| *found == differ),
+    }
 }
 
 /// What two variants differ in, each with words for it.
@@ -202,11 +248,11 @@ fn unused_stream(variants: &[Judged]) -> Option<Broken> {
     let found = variants.iter().find_map(
         |Judged {
              name,
-             joined,
+             required,
              shape,
              ..
          }| {
-            let unused = joined
+            let unused = required
                 .iter()
                 .find(|stream| !shape.streams.contains(*stream))?;
             Some(format!("{name} makes no call for its stream {unused}"))

@@ -128,12 +128,22 @@ fn run() -> Run {
 
 /// What is found of variants `one` and `other` that join these streams and wait so often.
 fn found(declared: Option<&[Differ]>, variants: [(Run, &[&str], usize); 2]) -> Vec<String> {
+    found_where_one_also(&[], declared, variants)
+}
+
+/// The same, where `one` also differs in this.
+fn found_where_one_also(
+    also: &'static [Differ],
+    declared: Option<&[Differ]>,
+    variants: [(Run, &[&str], usize); 2],
+) -> Vec<String> {
     let names = ["one", "other"].map(|name| Label::new(name, name));
     let runs = variants.map(|(run, joined, waits)| (run.shape(), joined, waits));
     let judged: Vec<Judged> = (names.iter().zip(&runs))
         .map(|(name, (shape, joined, waits))| Judged {
             name,
-            joined: joined.iter().map(|&stream| stream.to_owned()).collect(),
+            required: joined.iter().map(|&stream| stream.to_owned()).collect(),
+            also: if name.id == "one" { also } else { &[] },
             waits: *waits,
             shape,
         })
@@ -252,6 +262,24 @@ fn a_wait_too_many_and_a_stream_too_many_are_noticed() {
         [
             "waits: other waits 2 times",
             "unused-stream: other makes no call for its stream B"
+        ]
+    );
+}
+
+#[test]
+fn what_one_variant_also_differs_in_is_allowed_to_it_and_required_of_it() {
+    let alone = |[one, other]: [Run; 2]| {
+        let variants = [(one, &["A"][..], 0), (other, &["A"][..], 0)];
+        found_where_one_also(&[Events], Some(&[]), variants)
+    };
+    let differing = [run().copy(0, 8).record(0), run().copy(0, 8)];
+    assert_eq!(alone(differing), NOTHING);
+    let alike = [run().copy(0, 8), run().copy(0, 8).copy(0, 8)];
+    assert_eq!(
+        alone(alike),
+        [
+            "undeclared: Copies: one has cuMemcpyHtoDAsync(8 bytes) 1 times, other 2 times",
+            "no-difference: one is like the others in Events"
         ]
     );
 }

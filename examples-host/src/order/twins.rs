@@ -84,7 +84,8 @@ impl Part<'_> {
         let names = [Program::Racy, Program::Fixed].map(|which| Label::from(which.name()));
         let judged = |name, shape| Judged {
             name,
-            joined: Vec::new(),
+            required: Vec::new(),
+            also: &[],
             waits: 0,
             shape,
         };

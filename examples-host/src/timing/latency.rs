@@ -118,7 +118,7 @@ impl Part<'_> {
 
     /// Times loops of so many steps at each size, and prints the distributions of the allocator's calls in them. The last
     /// column is what a loop takes longer than the quickest at its size, as a share. Claims that all loops do the planned
-    /// work, and that every element is right after every run.
+    /// work, that every element is right after every run, and that each loop waits for the device as often as its variant says.
     ///
     /// # Errors
     /// What the work or a variant returns, or the driver.
@@ -140,7 +140,7 @@ impl Part<'_> {
             "allocator",
         ]);
         let (mut equal, mut checked) = (EqualWork::new(plan), Ok(Checked::default()));
-        let mut all = Vec::new();
+        let (mut all, mut miscounted) = (Vec::new(), None);
         for &bytes in sizes {
             let mut variants = variants(bytes)?;
             let mut runs = [const { Vec::new() }; N];
@@ -153,6 +153,10 @@ impl Part<'_> {
                     let time = host_clock::now() - begin;
                     equal.add(&variant.label.text, tally::enqueued() - before);
                     check::add(&mut checked, work.check())?;
+                    if times.waits != variant.waits {
+                        let found = format!("{} waits {} times", variant.label, times.waits);
+                        miscounted = Some((found, format!("{} times", variant.waits)));
+                    }
                     if round >= self.warm_up() {
                         runs[index].push(time);
                         calls[index].append(&mut times);
@@ -193,6 +197,11 @@ impl Part<'_> {
             all.push((bytes, found));
         }
         self.say(table);
+        if let Some((found, limit)) = miscounted {
+            let id = format!("{}/identity/waits", group.id);
+            let sentence = "each loop waits for the device as often as it says";
+            self.claim(id, sentence, false, found, limit);
+        }
         let heading = &group.text;
         self.expect(
             format!("{}/equal-work", group.id),

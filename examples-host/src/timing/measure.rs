@@ -208,7 +208,17 @@ struct Variant<'v, S> {
     name: Label,
     streams: Vec<Join>,
     waits: usize,
+    also: &'static [Differ],
+    chooses_streams: bool,
     body: Body<'v, S>,
+}
+
+impl<S> Variant<'_, S> {
+    /// The names of the streams that it has to use.
+    fn required_streams(&self) -> Vec<String> {
+        let streams = self.streams.iter().filter(|_| !self.chooses_streams);
+        streams.map(Joined::label).collect()
+    }
 }
 
 /// Variants of one piece of work, to be timed against one another. `S` is what they share: buffers,
@@ -244,7 +254,7 @@ pub struct Outcome {
 }
 
 /// The id of a claim about the variants of a group.
-fn id_in(group: &str, what: &str) -> String {
+pub(crate) fn id_in(group: &str, what: &str) -> String {
     match group {
         VARIANTS => what.to_owned(),
         group => format!("{group}/{what}"),
@@ -330,6 +340,8 @@ impl<'v, S> Comparison<'v, S> {
             name: variant.label,
             streams: variant.streams,
             waits: variant.waits,
+            also: variant.also,
+            chooses_streams: variant.chooses_streams,
             body: variant.body,
         });
         self.variants = variants.collect();
@@ -561,28 +573,19 @@ impl<'v, S> Comparison<'v, S> {
         Ok(())
     }
 
-    /// Claims, of each rule that the variants have broken, that they keep it. With other parameters than the part's own variants
-    /// may be alike: on a single chunk, for example.
     fn claim_identity(&self, part: &mut Part, runs: &[Runs]) {
-        if !part.own_parameters(&[]) {
-            return;
-        }
-        let judged = self
-            .variants
-            .iter()
-            .zip(runs)
-            .filter_map(|(variant, runs)| {
-                Some(Judged {
-                    name: &variant.name,
-                    joined: variant.streams.iter().map(Joined::label).collect(),
-                    waits: variant.waits,
-                    shape: runs.shape.as_ref()?,
-                })
-            });
-        for broken in identity::broken(self.differ, &judged.collect::<Vec<_>>()) {
-            let id = id_in(self.group, &format!("identity/{}", broken.rule));
-            part.claim(id, broken.sentence, false, broken.found, broken.remedy);
-        }
+        let variants = self.variants.iter().zip(runs);
+        let judged = variants.filter_map(|(variant, runs)| {
+            Some(Judged {
+                name: &variant.name,
+                required: variant.required_streams(),
+                also: variant.also,
+                waits: variant.waits,
+                shape: runs.shape.as_ref()?,
+            })
+        });
+        let judged: Vec<Judged> = judged.collect();
+        part.claim_broken(self.group, identity::broken(self.differ, &judged));
     }
 
     fn claim(&self, part: &mut Part, work: &EqualWork, runs: &[Runs]) {

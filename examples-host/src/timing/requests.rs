@@ -5,11 +5,12 @@ use crate::check::{self, Checked};
 use crate::compare::Workload;
 use crate::expect::{right, truth};
 use crate::host_clock;
+use crate::identity::{self, Differ, Judged, Shape};
 use crate::label::Label;
 use crate::latency::cells;
 use crate::part::Part;
 use crate::plan::{EqualWork, Plan};
-use crate::recording::{is_free, record};
+use crate::recording::{is_free, record, traced};
 use crate::results::Kind;
 use crate::statistics::Durations;
 use crate::table::Table;
@@ -27,6 +28,7 @@ pub trait Requests: Workload {
 /// One way to serve a request.
 pub struct Server<'v, S> {
     label: Label,
+    waits: usize,
     body: Body<'v, S>,
 }
 
@@ -39,9 +41,22 @@ pub fn server<'v, S>(
 ) -> Server<'v, S> {
     Server {
         label: label.into(),
+        waits: 0,
         body: Box::new(body),
     }
 }
+
+impl<S> Server<'_, S> {
+    /// All requests together make the host wait for the device so often.
+    #[must_use]
+    pub fn waits(mut self, waits: usize) -> Self {
+        self.waits = waits;
+        self
+    }
+}
+
+/// What ways to serve requests differ in: where their memory comes from, and how often the host waits.
+const DIFFER: [Differ; 2] = [Differ::Calls, Differ::Waits];
 
 /// What the requests took, served in one of the ways.
 #[derive(Clone, Debug)]
@@ -68,7 +83,7 @@ impl Served {
 
 impl Part<'_> {
     /// Serves all requests in each of the ways, in turn, and prints what each request took, named by `title`, and the
-    /// distributions. Claims that all do the planned work, and that every element is right. The last round is recorded and
+    /// distributions. Claims that all do the planned work, that every element is right, and that they differ in the allocator's calls alone. The last round is recorded and
     /// not timed, unless recording changes nothing.
     ///
     /// # Errors
@@ -84,6 +99,7 @@ impl Part<'_> {
         let requests = work.requests();
         let (mut equal, mut checked) = (EqualWork::new(plan), Ok(Checked::default()));
         let mut found = [const { Times::new() }; N];
+        let mut shapes = Vec::new();
         let first = self.warm_up();
         let timed = first..first + self.iterations(25);
         let extra = usize::from(!is_free(self.device()));
@@ -100,7 +116,13 @@ impl Part<'_> {
                     anyhow::Ok(())
                 };
                 if round == last {
-                    let recording = record(self.device(), serve_all)?;
+                    let mut trace = None;
+                    let recording = record(self.device(), || {
+                        let (done, calls) = traced(serve_all);
+                        trace = calls;
+                        done
+                    })?;
+                    shapes.extend(trace.map(|trace| Shape::of(&trace, &recording)));
                     self.keep(&label, &recording);
                 } else {
                     serve_all()?;
@@ -120,6 +142,15 @@ impl Part<'_> {
         let sentence = "every element is right with each of them";
         self.expect("elements", sentence, right(&checked, "elements"));
 
+        let judged = servers.iter().zip(&shapes).map(|(server, shape)| Judged {
+            name: &server.label,
+            required: Vec::new(),
+            also: &[],
+            waits: server.waits,
+            shape,
+        });
+        let judged: Vec<Judged> = judged.collect();
+        self.claim_broken(group, identity::broken(Some(&DIFFER), &judged));
         let labels = servers.map(|server| server.label);
         let served: Option<Vec<Served>> = found
             .into_iter()

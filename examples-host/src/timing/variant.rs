@@ -22,6 +22,8 @@ pub struct Variant<'v, S> {
     pub(crate) label: Label,
     pub(crate) streams: Vec<Join>,
     pub(crate) waits: usize,
+    pub(crate) also: &'static [Differ],
+    pub(crate) chooses_streams: bool,
     pub(crate) body: Body<'v, S>,
 }
 
@@ -31,6 +33,20 @@ impl<S> Variant<'_, S> {
     #[must_use]
     pub fn waits(mut self, waits: usize) -> Self {
         self.waits = waits;
+        self
+    }
+
+    /// The variant alone differs from the others in this, besides what all of them differ in.
+    #[must_use]
+    pub fn also(mut self, differ: &'static [Differ]) -> Self {
+        self.also = differ;
+        self
+    }
+
+    /// The variant chooses among its streams while it runs: it need not use all of them.
+    #[must_use]
+    pub fn chooses_streams(mut self) -> Self {
+        self.chooses_streams = true;
         self
     }
 }
@@ -67,13 +83,15 @@ pub fn variant<'v, 's, S>(
         label: label.into(),
         streams: streams.into_iter().map(Join::of).collect(),
         waits: 0,
+        also: &[],
+        chooses_streams: false,
         body: Box::new(body),
     }
 }
 
 /// Variants in a table, one a line: a label, the streams that it enqueues into, and what it enqueues, each as for [`variant()`]. The
 /// first line names the work that they share, and may say what they differ in ([`Differ`]): then they differ in all of that and
-/// in nothing else, and a variant that waits for the device says how often.
+/// in nothing else, and a variant that waits for the device says how often. What only one of them differs in, its row says.
 ///
 /// ```
 /// # use cust::stream::Stream;
@@ -103,11 +121,13 @@ macro_rules! __variants {
             $crate::compare::variants!($work: $of; $($rows)+),
         )
     };
-    ($work:ident: $of:ty; $($label:expr, $streams:expr => $body:expr $(, waits $waits:expr)?;)+) => {
+    ($work:ident: $of:ty;
+        $($label:expr, $streams:expr => $body:expr $(, waits $waits:expr)? $(, also $($also:ident),+)?;)+
+    ) => {
         [$($crate::variant::variant($label, $streams, |$work: &mut $of| {
             // A variant may leave the work alone, as the launch of a graph does.
             let _ = &$work;
             $body
-        })$(.waits($waits))?),+]
+        })$(.waits($waits))?$(.also(&[$($crate::identity::Differ::$also),+]))?),+]
     };
 }

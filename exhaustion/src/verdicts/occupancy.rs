@@ -3,6 +3,8 @@
 use crate::occupancy::{Grids, STREAMS, fit};
 use anyhow::Result;
 use cuda_host::prelude::*;
+use examples_host::compare::Variants;
+use examples_host::identity::Differ;
 use examples_host::prelude::*;
 use std::time::Duration;
 
@@ -77,8 +79,14 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let plan = Plan::new().launches(STREAMS, STREAMS * grids.blocks).threads_differ();
     let variants = shapes.map(|(id, text, shape)| {
-        variant((id, text), streams, move |grids: &mut Grids| shape.launch(grids, streams))
+        let launch = move |grids: &mut Grids| shape.launch(grids, streams);
+        let variant = variant((id, text), streams, launch);
+        match shape {
+            Shape::Threads(..) => variant,
+            Shape::Registers(_) => variant.also(&[Differ::Kernels]),
+        }
     });
+    let variants = Variants::differing(&[Differ::Launches], variants);
     let outcomes = part.compare("variants", plan, &mut grids, variants)?;
     part.show_predicted(&outcomes, predicted);
     part.chart(&outcomes[1].name, &outcomes[1].recording, Rows::Streams);

@@ -42,12 +42,12 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, shape.products * shape.elements()[2]).launches_differ();
-    let variants = variants! { known: Known;
+    let variants = variants! { known: Known, differ in Streams;
         ("serial", "one stream"), &streams[..1] => Ok(known.products.each(&streams[..1])?);
         ("streams-2", "2 streams"), &streams[..2] => Ok(known.products.each(&streams[..2])?);
         ("streams-4", "4 streams"), &streams[..4] => Ok(known.products.each(&streams[..4])?);
         ("streams-8", "8 streams"), streams => Ok(known.products.each(streams)?);
-        ("batched", "batched, one launch"), &streams[..1] => Ok(known.products.batched(&streams[0])?);
+        ("batched", "batched, one launch"), &streams[..1] => Ok(known.products.batched(&streams[0])?), also Kernels, Launches;
     };
     let outcomes = part.compare("variants", plan, &mut known, variants)?;
     part.say(rates::table(&outcomes, shape, Rate::peak(part.device())?.as_ref()));

@@ -67,12 +67,12 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [bytes_a, bytes_b, bytes_c] = shape.elements().map(|len| count * len * size_of::<u16>());
     let plan = Plan::new().bytes_in(bytes_a + bytes_b).bytes_out(bytes_c);
     let plan = plan.launches(1, count * shape.elements()[2]).launches_differ();
-    let variants = variants! { known: Known;
+    let variants = variants! { known: Known, differ in Streams;
         ("serial", "one stream"), [a] => Ok(known.products.in_turn(&streams[..1])?);
         ("streams-2", "2 streams"), &streams[..2] => Ok(known.products.in_turn(&streams[..2])?);
         ("streams-4", "4 streams"), &streams[..4] => Ok(known.products.in_turn(&streams[..4])?);
         ("streams-8", "8 streams"), streams => Ok(known.products.in_turn(streams)?);
-        ("batched", "batched, one launch"), [a] => Ok(known.products.batched(a)?);
+        ("batched", "batched, one launch"), [a] => Ok(known.products.batched(a)?), also Kernels, Launches, Copies;
     };
     let outcomes = part.compare_bounded("variants", plan, &mut known, &mut alone, variants)?;
     let stages = alone.stages();

@@ -46,8 +46,8 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, shape.elements()[2]).threads_differ();
-    let variants = variants! { known: Known;
-        ("mma-sync", "mma.sync"), [stream] => Ok(known.products.mma_sync(stream)?);
+    let variants = variants! { known: Known, differ in Launches;
+        ("mma-sync", "mma.sync"), [stream] => Ok(known.products.mma_sync(stream)?), also Kernels;
         "wgmma", [stream] => Ok(known.products.wgmma(1, stream)?);
         ("wgmma-clusters", "wgmma, clusters of 2"), [stream] => Ok(known.products.wgmma(2, stream)?);
     };

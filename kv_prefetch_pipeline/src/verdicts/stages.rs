@@ -35,9 +35,9 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let threads = known.sequences * HEADS * KV_CONSUMERS as usize;
     let plan = Plan::new().launches(1, threads).threads_differ();
-    let variants = variants! { known: Known;
-        ("direct", "plain loads, registers"), [stream] => Ok(known.attention.direct(stream)?);
-        ("staged", "plain loads, shared memory"), [stream] => Ok(known.attention.staged(stream)?);
+    let variants = variants! { known: Known, differ in Launches;
+        ("direct", "plain loads, registers"), [stream] => Ok(known.attention.direct(stream)?), also Kernels;
+        ("staged", "plain loads, shared memory"), [stream] => Ok(known.attention.staged(stream)?), also Kernels;
         ("stages-1", "bulk copies, 1 stage"), [stream] => Ok(known.attention.prefetched(1, stream)?);
         ("stages-2", "bulk copies, 2 stages"), [stream] => Ok(known.attention.prefetched(2, stream)?);
         ("stages-4", "bulk copies, 4 stages"), [stream] => Ok(known.attention.prefetched(4, stream)?);

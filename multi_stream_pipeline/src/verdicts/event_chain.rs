@@ -49,10 +49,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     let mut links = part.chain(&mut work, chunks, besides, stages)?;
 
     let plan = Plan::new().launches(2 * chunks, 2 * elements).bytes_out(4 * elements);
-    let variants = variants! { work: Pipeline;
-        "host-sync", roles => work.host_sync(roles);
+    let variants = variants! { work: Pipeline, differ in Streams;
+        "host-sync", roles => work.host_sync(roles), waits 3 * chunks, also Waits;
         "one-stream", [&producer] => work.one_stream(&producer);
-        "events", roles => work.events(roles);
+        "events", roles => work.events(roles), also Events;
     };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut links.alone, variants)?;
     let chain = links.chain();

@@ -42,7 +42,7 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let bytes = 4 * elements;
     let plan = Plan::new().copies(bytes).launches(chunks, elements);
-    let variants = variants! { work: Pipeline;
+    let variants = variants! { work: Pipeline, differ in Order;
         ("by-hand", "events by hand"), roles => work.by_hand(roles);
         ("owned", "checked by the compiler"), roles => work.owned(roles);
     };

@@ -50,10 +50,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     let (variants, thread) =
         (["callback", "polling-thread", "blocking-thread"], [&copy_out, &next]);
     let [callback, polling, blocking] = variants;
-    let variants = variants! { work: Calls;
-        callback, roles => work.called_by(callback).callbacks(roles);
+    let variants = variants! { work: Calls, differ in Calls, HostWork;
+        callback, roles => work.called_by(callback).callbacks(roles), also Streams, Events;
         polling, thread => work.called_by(polling).program(thread, poll);
-        blocking, thread => work.called_by(blocking).program(thread, Event::synchronize);
+        blocking, thread => work.called_by(blocking).program(thread, Event::synchronize),
+            waits chunks, also Waits;
     };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut links.alone, variants)?;
     let chain = links.chain();

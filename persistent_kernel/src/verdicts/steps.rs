@@ -58,12 +58,14 @@ pub fn run(part: &mut Part) -> Result<()> {
     let nodes = known.ring.capture(Ring::launches, stream)?;
     let dependent_nodes = known.ring.capture(Ring::dependent_launches, stream)?;
     let plan = Plan::new().steps(STEPS, STEPS * known.given.len());
-    let variants = variants! { known: Known;
+    let variants = variants! { known: Known, differ in Graphs;
         ("launches", "a launch per step"), [stream] => Ok(known.ring.launches(stream)?);
-        ("dependent-launches", "dependent launches"), [stream] => Ok(known.ring.dependent_launches(stream)?);
+        ("dependent-launches", "dependent launches"), [stream] => Ok(known.ring.dependent_launches(stream)?),
+            also Kernels, Launches;
         "graph", [stream] => Ok(graph(&nodes, stream)?);
-        ("dependent-graph", "graph, dependent launches"), [stream] => Ok(graph(&dependent_nodes, stream)?);
-        ("persistent", "one persistent kernel"), [stream] => Ok(known.ring.persistent(stream)?);
+        ("dependent-graph", "graph, dependent launches"), [stream] => Ok(graph(&dependent_nodes, stream)?),
+            also Kernels;
+        ("persistent", "one persistent kernel"), [stream] => Ok(known.ring.persistent(stream)?), also Kernels, Launches;
     };
     let outcomes = part.compare("variants", plan, &mut known, variants)?;
     part.show_enqueued("a step", STEPS, &outcomes);

@@ -35,9 +35,9 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let (graph, mut tasks) = (known.work.capture(streams)?, Scheduler::new(&streams));
     let plan = Plan::new().copies(4 * elements).kernels(3 * chunks, 3 * elements);
-    let variants = variants! { known: Known;
+    let variants = variants! { known: Known, differ in Order;
         "by-hand", streams => known.work.by_hand(streams);
-        "graph", [copy_in] => Ok(captured(&graph, copy_in)?);
+        "graph", [copy_in] => Ok(captured(&graph, copy_in)?), also Graphs, Streams, Events, Copies;
         "derived", streams => known.work.derived(&mut tasks);
     };
     let outcomes =

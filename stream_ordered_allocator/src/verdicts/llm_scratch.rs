@@ -20,6 +20,8 @@ const LENGTHS: [usize; 8] = [128, 256, 512, 1024, 256, 128, 768, 384];
 const LONGEST: usize = 1024;
 /// The longest batch's matrix of scores: 512 tokens, so that half of each length is served by default.
 const SCORES: ByteSize = ByteSize::mib(1);
+/// Pieces of scratch memory of a batch, each of which cuMemFree frees behind a wait, and waits itself.
+const BUFFERS: usize = 7;
 /// Tokens of a batch that the kernels' 32-bit indices have room for.
 const MOST_TOKENS: usize = 1 << 15;
 
@@ -48,13 +50,16 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let servers = [
         server(("malloc", "cuMemAlloc"), |all: &mut Server, batch| {
             all.model.serve(all.batches[batch].data(), &mut Malloc)
-        }),
+        })
+        .waits(lengths.len() * (1 + 2 * BUFFERS)),
         server("pool", |all: &mut Server, batch| {
             all.model.serve(all.batches[batch].data(), &mut all.pool)
-        }),
+        })
+        .waits(lengths.len()),
         server("arena", |all: &mut Server, batch| {
             all.model.serve(all.batches[batch].data(), &mut all.arena)
-        }),
+        })
+        .waits(lengths.len()),
     ];
     let [malloc, pool, arena] = part.serve("batches", "tokens", plan, &mut all, servers)?;
     let statistics = all.pool.statistics()?;

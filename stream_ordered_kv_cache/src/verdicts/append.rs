@@ -61,11 +61,11 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let (prompts, updates) = (LAYERS, STEPS * LAYERS);
     let elements = (prompts * prompt + 2 * updates) * WIDTH;
     let plan = Plan::new().launches(prompts + 2 * updates, elements);
-    let variants = [
-        variant(("host-sync", "host sync per append"), both, host_sync),
-        variant("one-stream", [attention], one_stream),
-        variant(("events", "events per layer"), both, events),
-    ];
+    let variants = variants! { work: Known, differ in Streams;
+        ("host-sync", "host sync per append"), both => host_sync(work), waits 2 * updates, also Waits;
+        "one-stream", [attention] => one_stream(work);
+        ("events", "events per layer"), both => events(work), also Events;
+    };
     let alone = [piece([attention], |work: &mut Known| attention_alone(&work.of, attention))];
     let mut alone = part.alone_in_turn(&mut work, alone)?;
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;

@@ -79,7 +79,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let launches = STEPS * LAYERS * work.of.sequences.count;
     let plan =
         Plan::new().bytes_in(STEPS * LAYERS * layer_bytes).launches(launches, launches * WIDTH);
-    let variants = variants! { work: Known;
+    let variants = variants! { work: Known, differ in Streams, Events;
         "one-stream", [attention] => work.of.one_stream(attention);
         ("prefetch", "prefetch in a copy stream"), [copies, attention] => work.of.prefetch(copies, attention);
     };

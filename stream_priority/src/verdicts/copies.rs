@@ -2,10 +2,11 @@
 
 use super::latencies::{DELAYS, Latencies, under_load};
 use super::pass::Pass;
-use crate::copies::{Copies, LARGE, Streams};
+use crate::copies::{COPIES, Copies, LARGE, REQUESTS, Streams};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use cust::context::CurrentContext;
+use examples_host::identity::calls_of;
 use examples_host::prelude::*;
 use examples_host::recording::record_without_cupti;
 use std::time::Duration;
@@ -16,6 +17,15 @@ const PAUSE: Duration = Duration::from_micros(17);
 const PASSES: usize = 5;
 /// Why a GPU may show something else.
 const QUEUES: &str = "which of the driver's queues a stream gets decides";
+
+/// The copies of a pass, and the events that time all large ones and each of the requests.
+fn timed_calls() -> Vec<&'static str> {
+    let timed = |copies| {
+        let copies = std::iter::repeat_n("cuMemcpyHtoDAsync", copies);
+        ["cuEventRecord"].into_iter().chain(copies).chain(["cuEventRecord"])
+    };
+    timed(COPIES).chain((0..REQUESTS).flat_map(|_| timed(1))).collect()
+}
 
 /// The copies, with their data.
 fn copies() -> Result<Copies> {
@@ -74,8 +84,14 @@ pub fn run(part: &mut Part) -> Result<()> {
     )?;
     for (label, on) in &variants {
         prepare(&mut copies)?;
-        let recording =
-            record_without_cupti(part.device(), DELAYS, || pass(&mut copies, on).map(drop))?;
+        let mut made = Vec::new();
+        let recording = record_without_cupti(part.device(), DELAYS, || {
+            let (done, calls) = calls_of(|| pass(&mut copies, on));
+            made = calls;
+            done.map(drop)
+        })?;
+        let sentence = "each request arrives before it is enqueued, and has ended behind its copy";
+        part.expect_calls(&label.id, sentence, &made, &timed_calls());
         part.chart(label, &recording, Rows::Streams);
     }
 

@@ -7,6 +7,7 @@ use cuda_host::prelude::*;
 use cust::context::CurrentContext;
 use cust::device::DeviceAttribute::MaxThreadsPerMultiprocessor;
 use examples_host::prelude::*;
+use examples_host::tally;
 use std::time::Duration;
 
 /// Blocks of the grid that fill a multiprocessor.
@@ -53,7 +54,10 @@ impl Passes {
     /// The grid with its requests.
     pub fn pass(&mut self, grid: Grid, on: &Streams) -> Result<Pass> {
         let (load, ns) = (&mut self.load, grid.block.as_nanos() as u64);
+        let before = tally::enqueued();
         load.pass(ns, grid.requests, on, || host_clock::spend(grid.pause))?;
+        let plan = Plan::new().launches(1 + grid.requests, 0);
+        plan.check("the grid with its requests", tally::enqueued() - before)?;
         let requests = load.arrived.iter().zip(&load.answered).take(grid.requests);
         Ok(Pass::between((&load.began, &load.ended), requests)?)
     }

@@ -5,6 +5,7 @@ use super::load::{Grid, Passes};
 use crate::urgent::{REQUESTS, Streams};
 use anyhow::Result;
 use cuda_host::prelude::*;
+use examples_host::identity::calls_of;
 use examples_host::prelude::*;
 use examples_host::recording::record_without_cupti;
 use std::time::Duration;
@@ -15,6 +16,8 @@ const GRID: Grid = Grid {
     requests: REQUESTS,
     pause: Duration::from_micros(3),
 };
+/// What times the grid, and each of the requests.
+const TIMED: [&str; 3] = ["cuEventRecord", "cuLaunchKernel", "cuEventRecord"];
 /// Grids, so that there are more than 200 requests.
 const PASSES: usize = 4;
 
@@ -60,7 +63,14 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.say(format!("Without requests, the grid takes {}.", units::time(alone)));
     let [_, (label, on), _] = variants;
     load.prepare(GRID)?;
-    let recording = record_without_cupti(part.device(), DELAYS, || load.pass(GRID, on).map(drop))?;
+    let mut made = Vec::new();
+    let recording = record_without_cupti(part.device(), DELAYS, || {
+        let (done, calls) = calls_of(|| load.pass(GRID, on));
+        made = calls;
+        done.map(drop)
+    })?;
+    let sentence = "each request arrives before it is launched, and has ended behind its launch";
+    part.expect_calls("high", sentence, &made, &TIMED.repeat(1 + GRID.requests));
     part.chart(label, &recording, Rows::Streams);
 
     let most = share(high.requests.percentile(99).div_duration_f64(GRID.block)).at_most(2.0);

@@ -22,6 +22,9 @@ const CRATES: [&str; 5] = ["anyhow", "cuda_host", "cust", "gpu_kernels", "std"];
 /// What only verdicts and `main` may name.
 const JUDGES: &str = r"\b(examples_host|examples_data|chapter_\w+|libcuda|software_gpu|verdicts)\b";
 
+/// The host's real clock, and ways to wait for it: the software GPU models the host's time, and does not see them.
+const REAL_TIME: &str = r"\b(sleep|sleep_until|park_timeout|yield_now|spin_loop|recv_timeout|wait_timeout\w*|Instant|SystemTime)\b";
+
 /// A line that calls the driver, declares memory for it, or launches.
 const CUDA: &str = r"launch!|<<<|async_copy|copy_from|copy_to|\.record\(|\.record_with|\.wait\(|wait_event|synchroni[sz]e|Event::new|non_blocking|blocking\(|with_priority|max_active_blocks|allow_dynamic_shared|Stream::new|DeviceBuffer|LockedBuffer|Registered|set_8|set_32|memset|quick_init|\bKernels::load|kernels!|gpu_kernels::|elapsed_time|add_callback|\.launch_\w+\(|capture|Graph|graph\.|instantiate|\.launch\(|pool|alloc_async|free_async|drop_async|peer|Context::|nccl|cuda[A-Z]\w+\(|cu[A-Z]\w+\(|\bstream\.|uninitialized|new_stream|clone_htod|memcpy|alloc_zeros|load_module|load_function|launch_builder|\.arg\(";
 /// A line that measures, compares or judges.
@@ -55,7 +58,21 @@ fn strangers(source: &str) -> BTreeSet<String> {
     let judges = judges
         .find_iter(source)
         .map(|name| name.as_str().to_owned());
-    foreign.chain(judges).collect()
+    foreign.chain(judges).chain(real_time(source)).collect()
+}
+
+/// What code, comments apart, takes of the host's real time.
+fn real_time(source: &str) -> Vec<String> {
+    let code: Vec<&str> = source
+        .lines()
+        .map(|line| line.split("//").next().unwrap_or(""))
+        .collect();
+    let names = Regex::new(REAL_TIME).expect("a pattern");
+    let code = code.join("\n");
+    names
+        .find_iter(&code)
+        .map(|name| name.as_str().to_owned())
+        .collect()
 }
 
 /// Everything that keeps a file from being a lecture, of whose lines at least `least` in a hundred are CUDA operations.
@@ -149,9 +166,15 @@ fn lectures_are_short_and_a_third_of_them_is_cuda() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// The modules that a lecture imports, and those below it.
+fn modules(lecture: &PathBuf) -> BTreeSet<PathBuf> {
+    let below = sources(&lecture.with_extension(""));
+    imported(lecture).into_iter().chain(below).collect()
+}
+
 #[test]
 fn modules_that_lectures_share_know_no_judge_either() {
-    for module in lectures().iter().flat_map(|lecture| imported(lecture)) {
+    for module in lectures().iter().flat_map(modules) {
         let source = read(&module);
         let (path, lines) = (module.display(), source.lines().count());
         assert!(
@@ -204,6 +227,10 @@ fn a_lesson_that_judges_itself_is_no_lecture() {
     assert_eq!(faults("use rayon::prelude::*;\n", None), ["names rayon"]);
     let hidden = "let size = examples_host::size::ByteSize::mib(1);\nstream.synchronize()?;\n";
     assert_eq!(faults(hidden, None), ["names examples_host"]);
+    let sleeping = "std::thread::sleep(time); // sleep(1)\nstream.synchronize()?;\n";
+    assert_eq!(faults(sleeping, None), ["names sleep"]);
+    assert_eq!(real_time("let start = Instant::now();\n"), ["Instant"]);
+    assert!(real_time("let sleeping = wait; // the host sleeps: sleep\n").is_empty());
     let long = "stream.synchronize()?;\n".repeat(MOST_LINES + 1);
     assert_eq!(faults(&long, None), ["121 lines"]);
 }

@@ -57,8 +57,8 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, threads(&shape));
-    let variants = variants! { known: Known;
-        ("blocks-1", "1 block"), [stream] => Ok(known.product.alone(stream)?);
+    let variants = variants! { known: Known, differ in Launches;
+        ("blocks-1", "1 block"), [stream] => Ok(known.product.alone(stream)?), also Kernels;
         ("blocks-2", "2 blocks"), [stream] => Ok(known.product.shared(2, stream)?);
         ("blocks-4", "4 blocks"), [stream] => Ok(known.product.shared(4, stream)?);
         ("blocks-8", "8 blocks"), [stream] => Ok(known.product.shared(8, stream)?);

@@ -47,7 +47,7 @@ pub fn run(part: &mut Part) -> Result<()> {
         .map(|columns| batches * shape.rows() * columns * size_of::<f32>());
     let plan = Plan::new().bytes_in(of_a).bytes_out(of_c);
     let plan = plan.launches(batches, batches * threads(&shape));
-    let variants = variants! { known: Known;
+    let variants = variants! { known: Known, differ in Kernels, Launches, Streams;
         ("global/streams-1", "global memory, 1 stream"), [a] => Ok(known.batches.pass(Batches::global, &[a])?);
         ("dsmem/streams-1", "DSMEM, 1 stream"), [a] => Ok(known.batches.pass(Batches::dsmem, &[a])?);
         ("multicast/streams-1", "multicast, 1 stream"), [a] => Ok(known.batches.pass(Batches::multicast, &[a])?);

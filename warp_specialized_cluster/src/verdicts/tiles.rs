@@ -56,7 +56,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, threads(&shape));
-    let variants = variants! { known: Known;
+    let variants = variants! { known: Known, differ in Kernels, Launches;
         ("global", "through global memory"), [stream] => Ok(known.product.global(stream)?);
         ("dsmem", "distributed shared memory"), [stream] => Ok(known.product.dsmem(stream)?);
         "multicast", [stream] => Ok(known.product.multicast(stream)?);

@@ -1,5 +1,6 @@
 //! What is found out before the run: the floors of each number of streams, and a kernel that is long on this device.
 
+use super::known::Known;
 use crate::controller::{Grid, Rounds};
 use crate::decide::{CHOICES, Floor, Floors};
 use anyhow::Result;
@@ -31,14 +32,14 @@ pub fn calibrate(part: &Part, rounds: &mut Rounds, streams: &[Stream]) -> Result
 /// round of eight streams would if kernels took nothing.
 pub fn lengthen(
     part: &Part,
-    rounds: &mut Rounds,
+    Known { rounds, phases, .. }: &mut Known,
     streams: &[Stream],
     floors: &Floors,
 ) -> Result<()> {
     let [_, (four, _), (_, eight), _] = array::from_fn(|at| (CHOICES[at], floors[at].round));
     for grid in LONG {
         rounds.grids[1] = grid;
-        let way = part.alone(streams, || rounds.chunk(rounds.per_phase, 0..four, false))?;
+        let way = part.alone(streams, || rounds.chunk(phases[1].start, 0..four, false))?;
         if way.div_duration_f64(eight) >= LONGER {
             break;
         }

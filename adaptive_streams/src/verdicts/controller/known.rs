@@ -1,6 +1,6 @@
 //! The data of the rounds, the expected results, and the times of the phases.
 
-use crate::controller::{Grid, INPUT, PHASES, ROUND, Rounds};
+use crate::controller::{Grid, INPUT, PHASES, Phases, ROUND, Rounds};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::few_values::{Batch, Expected};
@@ -12,19 +12,20 @@ const DATA: Batch = Batch::new(61);
 /// The rounds, with what the phases took in each run of all of them.
 pub struct Known<'s> {
     pub rounds: Rounds<'s>,
-    pub phases: Vec<[Duration; PHASES]>,
+    pub took: Vec<[Duration; PHASES]>,
+    pub phases: Phases,
     /// The phases of the last run are to be noted.
     pub ran: bool,
     expected: Expected,
 }
 
 impl<'s> Known<'s> {
-    /// The data, and this many rounds of each phase. No more streams are used than there are.
-    pub fn new(streams: &'s [Stream], per_phase: usize, grids: [Grid; PHASES]) -> Result<Self> {
-        let mut rounds = Rounds::new(streams, per_phase, grids)?;
+    /// The data, and the rounds of each phase. No more streams are used than there are.
+    pub fn new(streams: &'s [Stream], phases: Phases, grids: [Grid; PHASES]) -> Result<Self> {
+        let mut rounds = Rounds::new(streams, phases.clone(), grids)?;
         DATA.fill(&mut rounds.input);
         let expected = Expected::by(|x| x.mul_add(2.0, 1.0));
-        Ok(Self { rounds, phases: Vec::new(), ran: false, expected })
+        Ok(Self { rounds, took: Vec::new(), phases, ran: false, expected })
     }
 
     /// Notes what the phases of the last run took, which has ended.
@@ -32,14 +33,14 @@ impl<'s> Known<'s> {
         if !std::mem::take(&mut self.ran) {
             return Ok(());
         }
-        let Rounds { begin, ends, per_phase, .. } = &self.rounds;
-        let mut phases = [Duration::ZERO; PHASES];
-        for (phase, time) in phases.iter_mut().enumerate() {
-            let first = (phase * per_phase).checked_sub(1).map_or(begin, |last| &ends[last]);
-            let took = ends[(phase + 1) * per_phase - 1].elapsed_time_f32(first)?;
+        let Rounds { begin, ends, .. } = &self.rounds;
+        let mut times = [Duration::ZERO; PHASES];
+        for (time, rounds) in times.iter_mut().zip(&self.phases) {
+            let first = rounds.start.checked_sub(1).map_or(begin, |last| &ends[last]);
+            let took = ends[rounds.end - 1].elapsed_time_f32(first)?;
             *time = Duration::try_from_secs_f64(f64::from(took) / 1e3)?;
         }
-        self.phases.push(phases);
+        self.took.push(times);
         Ok(())
     }
 

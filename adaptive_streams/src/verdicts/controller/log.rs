@@ -2,7 +2,7 @@
 
 use super::regret::Regret;
 use crate::choose::streams;
-use crate::controller::{PHASES, ROUND};
+use crate::controller::{PHASES, Phases, ROUND};
 use crate::decide::{CHOICES, Decision, Floors, decide};
 use examples_host::prelude::*;
 use std::time::Duration;
@@ -47,25 +47,24 @@ pub fn expect_replayed(part: &mut Part, log: &[Decision], floors: &Floors) {
     expect! { part; "replayed", "the log's telemetry leads to the log's decisions" => all; }
 }
 
-/// In each phase, of so many rounds, the number of streams is the best one, or nearly, from the first rounds on: after `most` of them, in
+/// In each phase the number of streams is the best one, or nearly, from the first rounds on: after `most` of them, in
 /// the median of the runs. Events around each operation make the kernels of a recorded run seem longer.
 pub fn expect_settled(
     part: &mut Part,
     logs: &[Vec<Decision>],
     recording: &Recording,
     regret: &Regret<PHASES, { CHOICES.len() }>,
-    (of_phase, most): (usize, usize),
+    (phases, most): (&Phases, usize),
 ) {
-    for phase in 0..PHASES {
-        let rounds = phase * of_phase..(phase + 1) * of_phase;
+    for (phase, rounds) in phases.iter().enumerate() {
         let last = |log: &[Decision]| streams(log, rounds.end - 1);
         let searched = |log: &Vec<Decision>| {
             let lasts = |&round: &usize| streams(log, round) == last(log);
-            of_phase - rounds.clone().rev().take_while(lasts).count()
+            rounds.len() - rounds.clone().rev().take_while(lasts).count()
         };
         let mut searched: Vec<usize> = logs.iter().map(searched).collect();
         searched.sort_unstable();
-        let searched = searched.get(searched.len() / 2).copied().unwrap_or(of_phase);
+        let searched = searched.get(searched.len() / 2).copied().unwrap_or(rounds.len());
         let settled =
             truth(searched <= most, format!("{searched} rounds"), format!("at most {most}"));
         let chosen = logs.last().map_or(0, |log| last(log));

@@ -8,7 +8,7 @@ use std::time::Duration;
 /// What must be at stake, as a share of the time, for a controller to pay.
 const WORTH_IT: f64 = 0.05;
 
-/// Prints what the phases took with each variant, and the bound of a phase; claims that the controller's regret is at most
+/// Prints what the phases took with each variant, and the bound of each phase; claims that the controller's regret is at most
 /// 5 %, that it beats the fixed choices, that on the model its telemetry takes at most 1 % of the time, and that it is not
 /// faster than the bound. Of `at_stake`, the share of the time that the best fixed choice is predicted to lose, the controller
 /// gains half, but no more than 5 % are asked for. Where less than 5 % is at stake, nothing is claimed.
@@ -16,10 +16,10 @@ pub fn expect_regret<const P: usize, const F: usize>(
     part: &mut Part,
     regret: &Regret<P, F>,
     outcomes: &[Outcome],
-    bound: Duration,
+    bounds: [Duration; P],
     at_stake: f64,
 ) {
-    show_regret(part, regret, outcomes, bound);
+    show_regret(part, regret, outcomes, &bounds);
     let own = regret.regret(&regret.controller);
     let sentence = "controller: regret beside the best choice of each phase";
     part.expect("regret/controller", sentence, share(own).at_most(0.05));
@@ -49,7 +49,7 @@ pub fn expect_regret<const P: usize, const F: usize>(
     let cost = cost.not_of_a_gpu("two runs of the same differ by more, by 3 % and up");
     let sentence = "controller: telemetry takes this share of the time";
     part.expect("telemetry", sentence, cost);
-    let reached = share((bound * P as u32).div_duration_f64(with)).at_most(1.05);
+    let reached = share(bounds.iter().sum::<Duration>().div_duration_f64(with)).at_most(1.05);
     let sentence = "controller: not faster than the bound";
     part.expect("not-below-bound/controller", sentence, reached);
 }
@@ -58,7 +58,7 @@ fn show_regret<const P: usize, const F: usize>(
     part: &mut Part,
     regret: &Regret<P, F>,
     outcomes: &[Outcome],
-    bound: Duration,
+    bounds: &[Duration; P],
 ) {
     let phases: [String; P] = array::from_fn(|phase| format!("phase {phase}"));
     let titles = ["", "all"].into_iter().chain(phases.iter().map(String::as_str));
@@ -75,6 +75,6 @@ fn show_regret<const P: usize, const F: usize>(
     }
     let best = array::from_fn(|phase| regret.best(phase));
     row("best of each phase", &best, shown(&best));
-    row("bound", &[bound; P], String::new());
+    row("bound", bounds, String::new());
     part.say(table);
 }

@@ -46,12 +46,12 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
 
     let plan = Plan::new().copies(bytes).launches(count, elements).threads_differ();
     let (one, two, four, plain) = (&all[..1], &all[..2], &all[..], Form::Unspecialised);
-    let variants = variants! { work: Work;
-        ("unspecialised/streams-1", "unspecialised, 1 stream"), one => work.of.pass(plain, one);
+    let variants = variants! { work: Work, differ in Streams;
+        ("unspecialised/streams-1", "unspecialised, 1 stream"), one => work.of.pass(plain, one), also Kernels, Launches;
         ("specialised/streams-1", "specialised, 1 stream"), one => work.of.pass(form, one);
         ("specialised/streams-2", "specialised, 2 streams"), two => work.of.pass(form, two);
         ("specialised/streams-4", "specialised, 4 streams"), four => work.of.pass(form, four);
-        ("unspecialised/streams-4", "unspecialised, 4 streams"), four => work.of.pass(plain, four);
+        ("unspecialised/streams-4", "unspecialised, 4 streams"), four => work.of.pass(plain, four), also Kernels, Launches;
     };
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let stages = alone.stages();

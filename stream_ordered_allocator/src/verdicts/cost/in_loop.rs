@@ -1,7 +1,7 @@
 //! The loops, with known results.
 
 use super::JUDGED;
-use crate::cost::{Loop, STEPS, new_pool};
+use crate::cost::{BATCH, Loop, STEPS, new_pool};
 use cuda_host::prelude::*;
 use examples_host::expect::Expected;
 use examples_host::latency::{timed_by_host, times_as_long};
@@ -66,6 +66,8 @@ pub fn run(part: &mut Part, sizes: &[usize], streams: &[Stream]) -> anyhow::Resu
         format!("{} stream{plural}", streams.len()),
     );
     let plan = Plan::new().launches(2 * STEPS, 2 * STEPS * touched);
+    // For all streams, behind each batch. With cuMemAlloc each step waits before it frees, and cuMemFree waits itself.
+    let waits = STEPS / BATCH * streams.len();
     let found = part.loops(&group, (plan, STEPS), sizes, &mut work, |bytes| {
         let elements = bytes / size_of::<f32>();
         let [returning, keeping] = [new_pool(0, &Reuse::ALL)?, new_pool(u64::MAX, &Reuse::ALL)?];
@@ -78,17 +80,21 @@ pub fn run(part: &mut Part, sizes: &[usize], streams: &[Stream]) -> anyhow::Resu
         Ok([
             timed_by_host(("malloc", "cuMemAlloc"), move |work: &mut Known| {
                 work.of.malloc(elements)
-            }),
+            })
+            .waits(waits + 2 * STEPS),
             timed_by_host("pool-threshold-0", move |work: &mut Known| {
                 work.of.pool(elements, &returning)
-            }),
+            })
+            .waits(waits),
             timed_by_host("pool-threshold-max", move |work: &mut Known| {
                 work.of.pool(elements, &keeping)
-            }),
+            })
+            .waits(waits),
             timed_by_host("pool-own-stream", move |work: &mut Known| {
                 work.of.pool(elements, &own_stream)
-            }),
-            timed_by_host("once", move |work: &mut Known| work.of.once(&once)),
+            })
+            .waits(waits),
+            timed_by_host("once", move |work: &mut Known| work.of.once(&once)).waits(waits),
         ])
     })?;
     part.say(format!(
