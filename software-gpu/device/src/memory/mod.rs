@@ -16,6 +16,8 @@ mod atomic_changes;
 mod byte_map;
 mod byte_ranges;
 mod byte_set;
+#[cfg(target_os = "linux")]
+mod double_mapping;
 mod freed;
 mod held_atomics;
 mod held_writes;

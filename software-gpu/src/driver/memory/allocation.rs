@@ -219,6 +219,7 @@ fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Resul
         let address = call.memory.allocate(device, bytes, kind)?;
         call.ordering
             .allocated(address, bytes, "page-locked host memory");
+        call.host_accesses.allocated(address, bytes);
         call.spend(Cost::Pin(bytes));
         let origin = Origin::Host(flags);
         call.owned.insert(
@@ -266,6 +267,7 @@ impl Simulator {
     pub(in crate::driver) fn free(&mut self, address: u64) -> (usize, Served) {
         let bytes = self.memory.find(address).map_or(0, |found| found.len());
         if let Some(owned) = self.owned.remove(&address) {
+            self.host_accesses.freed(address);
             self.memory.free(address, owned.kind);
             self.ordering.freed(address, bytes);
         }
