@@ -58,6 +58,29 @@ impl Drop for DoubleMapping {
     }
 }
 
+/// Gives this process pages of its own under two mappings that share them with another process, with the same contents. Returns
+/// whether the machine has memory for them.
+///
+/// # Safety
+/// Both addresses are those of [`DoubleMapping`]s' mappings of `bytes` bytes, which can be read, and no other thread uses them.
+pub unsafe fn separate(program: u64, device: u64, bytes: usize) -> bool {
+    let Some(own) = DoubleMapping::zeroed(bytes) else {
+        return false;
+    };
+    let moves = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: the new mappings have that many bytes. They take the place of the old ones, and so are not `own`'s any more.
+    unsafe {
+        let from = device as *const u8;
+        from.copy_to_nonoverlapping(own.device.as_ptr(), bytes);
+        for (new, old) in [(own.program, program), (own.device, device)] {
+            let old = old as *mut libc::c_void;
+            libc::mremap(new.as_ptr().cast(), bytes, bytes, moves, old);
+        }
+    }
+    std::mem::forget(own);
+    true
+}
+
 /// Bytes of a page of the machine.
 fn page_bytes() -> usize {
     // SAFETY: the call has no conditions.

@@ -27,6 +27,8 @@ use crate::timeline::OpId;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod fault;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod fork;
 mod protection;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod stack;
@@ -39,6 +41,9 @@ pub(in crate::driver) const IS_SUPPORTED: bool = cfg!(all(
     target_arch = "x86_64",
     not(fuzzing)
 ));
+
+/// A memset of at most this many bytes sets a flag, which the host may poll.
+const FLAG_BYTES: usize = 8;
 
 /// The driver's side of it.
 #[derive(Debug, Default)]
@@ -54,12 +59,15 @@ impl HostAccesses {
     /// From now on, page-locked memory is protected while operations on it are pending.
     pub(in crate::driver) fn turn_on(&mut self) {
         self.is_on = IS_SUPPORTED;
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        fork::prepare();
     }
 
-    /// The driver has allocated page-locked memory, which is mapped twice.
-    pub(in crate::driver) fn allocated(&self, start: u64, bytes: usize) {
-        if self.is_on {
-            protection::lock().add(start, bytes as u64);
+    /// The driver has allocated page-locked memory. It is watched if it is mapped twice: the device finds it at `device`.
+    pub(in crate::driver) fn allocated(&self, start: u64, bytes: usize, device: Option<*mut u8>) {
+        let device = device.map(|device| device as u64);
+        if let Some(device) = device.filter(|device| self.is_on && *device != start) {
+            protection::lock().add(start, bytes as u64, device);
         }
     }
 
@@ -77,6 +85,7 @@ impl HostAccesses {
         }
         match effect {
             Effect::Copy(copy) => self.device_accesses(ordering, op, &copy.accesses()),
+            Effect::Set(set) if set.rows.bytes().is_some_and(|bytes| bytes <= FLAG_BYTES) => {}
             Effect::Set(set) => self.device_accesses(ordering, op, &set.accesses()),
             _ => {}
         }

@@ -119,6 +119,8 @@ struct Watched {
     /// Behind the last byte, and behind the last page.
     end: u64,
     end_of_pages: u64,
+    /// Where the device's mapping starts.
+    device: u64,
     /// Accesses of the device that protect whole pages.
     accesses: Vec<DeviceAccess>,
     /// How many pages the next fault opens to both sides.
@@ -135,8 +137,8 @@ impl Protections {
     }
 
     /// Watches an allocation, which has its pages for itself.
-    pub(super) fn add(&mut self, start: u64, bytes: u64) {
-        let watched = Watched::new(start, bytes, protect);
+    pub(super) fn add(&mut self, start: u64, bytes: u64, device: u64) {
+        let watched = Watched::new(start, bytes, device, protect);
         LOWEST.fetch_min(start, Ordering::Relaxed);
         HIGHEST.fetch_max(watched.end_of_pages, Ordering::Relaxed);
         self.allocations.insert(start, watched);
@@ -208,6 +210,20 @@ impl Protections {
         ANY_SEEN.store(!self.seen.is_empty(), Ordering::Relaxed);
     }
 
+    /// The process is a child: its memory becomes its own, and nothing is pending for it.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(super) fn leave_parent(&mut self) {
+        for watched in self.allocations.values_mut() {
+            watched.give_up();
+            // Without memory for a copy the child shares the pages, as it would have done.
+            let bytes = (watched.end_of_pages - watched.start) as usize;
+            // SAFETY: both mappings live, have this size, are open, and are this thread's alone.
+            unsafe { crate::memory::separate(watched.start, watched.device, bytes) };
+        }
+        self.take_seen();
+        self.count();
+    }
+
     fn find(&mut self, address: u64) -> Option<&mut Watched> {
         let (_, watched) = self.allocations.range_mut(..=address).next_back()?;
         (address < watched.end_of_pages).then_some(watched)
@@ -221,12 +237,13 @@ impl Protections {
 }
 
 impl Watched {
-    fn new(start: u64, bytes: u64, protect: fn(Range<u64>, Access) -> bool) -> Self {
+    fn new(start: u64, bytes: u64, device: u64, protect: fn(Range<u64>, Access) -> bool) -> Self {
         let end = start + bytes;
         Self {
             start,
             end,
             end_of_pages: end.next_multiple_of(PAGE_BYTES),
+            device,
             accesses: Vec::new(),
             opens: 1,
             protect,

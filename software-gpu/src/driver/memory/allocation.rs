@@ -219,7 +219,8 @@ fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Resul
         let address = call.memory.allocate(device, bytes, kind)?;
         call.ordering
             .allocated(address, bytes, "page-locked host memory");
-        call.host_accesses.allocated(address, bytes);
+        let device = call.memory.storage(address, bytes);
+        call.host_accesses.allocated(address, bytes, device);
         call.spend(Cost::Pin(bytes));
         let origin = Origin::Host(flags);
         call.owned.insert(
