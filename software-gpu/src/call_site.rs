@@ -144,6 +144,28 @@ impl CallSite {
         known.unwrap_or_else(|_| Stack::walk(end).site)
     }
 
+    /// The place of an instruction on whose behalf a signal handler runs: `address` is that of its frame, which the handler's frames
+    /// lie inside.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(crate) fn from_frame(address: usize) -> Arc<Self> {
+        let mut addresses = Vec::with_capacity(DEPTH);
+        frames::walk(|frame, _| {
+            if frame == address || !addresses.is_empty() {
+                addresses.push(frame);
+            }
+            addresses.len() < DEPTH
+        });
+        if addresses.is_empty() {
+            addresses.push(address);
+        }
+        Arc::new(Self {
+            addresses,
+            frames: Frames::here(),
+            python: Vec::new(),
+            lines: OnceLock::new(),
+        })
+    }
+
     /// `FILE:LINE` of the call and of each of its callers, where symbols allow.
     fn resolve(&self) -> Vec<String> {
         let wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);

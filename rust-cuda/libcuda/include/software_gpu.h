@@ -1,8 +1,8 @@
 /* What host code reads and writes, for the race checker of the software GPU.
  *
- * The checker sees what copies and kernels touch. It does not see what a thread of the program itself reads and writes in
- * page-locked (or registered) host memory. A program that says so gets reports of results that are read too early and of
- * buffers that are filled again too soon:
+ * The checker sees what copies and kernels touch. Of what a thread of the program itself reads and writes in host memory, it sees
+ * whole pages of memory of cuMemAllocHost, on Linux on x86-64. A program that declares the rest gets reports of results that are
+ * read too early and of buffers that are filled again too soon:
  *
  *     cuMemcpyDtoHAsync(result, device, bytes, stream);
  *     cuStreamSynchronize(stream);

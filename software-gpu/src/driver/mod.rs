@@ -9,6 +9,7 @@
 //! | folder | what lives there |
 //! |---|---|
 //! | `c_abi` | the types of `cuda.h`, handles, error codes, and the table of entry points |
+//! | `host_accesses` | the program's own loads and stores of page-locked memory |
 //! | `host` | the host's threads and their virtual clocks, and what each call costs them |
 //! | `devices` | devices, contexts, and the choice of the profile |
 //! | `modules` | modules, libraries, the linker, functions |
@@ -36,6 +37,7 @@ mod devices;
 mod environment;
 mod graph;
 mod host;
+mod host_accesses;
 mod launch;
 mod memory;
 mod modules;

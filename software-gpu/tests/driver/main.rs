@@ -27,6 +27,7 @@ mod graph_order;
 mod graph_properties;
 mod graphs;
 mod host;
+mod host_accesses;
 mod images;
 mod kernels;
 mod launch_attributes;

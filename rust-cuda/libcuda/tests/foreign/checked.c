@@ -18,6 +18,7 @@ CUresult cuModuleGetFunction(void **, void *, const char *);
 CUresult cuMemAlloc_v2(CUdeviceptr *, size_t);
 CUresult cuMemAllocHost_v2(void **, size_t);
 CUresult cuMemsetD8Async(CUdeviceptr, unsigned char, size_t, CUstream);
+CUresult cuMemcpyHtoDAsync_v2(CUdeviceptr, const void *, size_t, CUstream);
 CUresult cuMemcpyDtoHAsync_v2(void *, CUdeviceptr, size_t, CUstream);
 CUresult cuStreamWriteValue32_v2(CUstream, CUdeviceptr, uint32_t, unsigned);
 CUresult cuStreamCreate(CUstream *, unsigned);
@@ -64,6 +65,19 @@ int main(int count, char **words) {
         SOFTWARE_GPU_READS(host, BYTES);
         printf("the first byte is %d\n", *(volatile char *)host);
         CHECK(cuStreamSynchronize(one));
+    } else if (!strncmp(which, "load", 4)) {
+        /* Nothing declares this load. */
+        CHECK(cuMemsetD8Async(data, 7, BYTES, one));
+        CHECK(cuMemcpyDtoHAsync_v2(host, data, BYTES, one));
+        if (!strcmp(which, "load-after-wait")) CHECK(cuStreamSynchronize(one));
+        char first = *(volatile char *)host;
+        CHECK(cuStreamSynchronize(one));
+        printf("the first byte is %d, and was %d\n", *(volatile char *)host, first);
+    } else if (!strcmp(which, "store-too-early")) {
+        CHECK(cuMemcpyHtoDAsync_v2(data, host, BYTES, one));
+        memset(host, 1, BYTES);
+        CHECK(cuStreamSynchronize(one));
+        printf("the last byte is %d\n", ((volatile char *)host)[BYTES - 1]);
     } else if (!strncmp(which, "poll", 4)) {
         /* The host polls a flag in page-locked memory instead of calling the driver, and then reads the result. */
         volatile uint32_t *flags;

@@ -51,6 +51,7 @@ pub struct AddressSpace {
     parts: Parts,
     freed: Freed,
     removals: u64,
+    maps_twice: bool,
 }
 
 impl AddressSpace {
@@ -66,7 +67,14 @@ impl AddressSpace {
             parts: Parts::default(),
             freed: Freed::default(),
             removals: 0,
+            maps_twice: false,
         }
+    }
+
+    /// From now on, page-locked memory that [`allocate`](Self::allocate) gives is mapped twice where the system can do that: its
+    /// address is the program's mapping, and [`storage`](Self::storage) is the device's. The first can be protected.
+    pub fn map_page_locked_twice(&mut self) {
+        self.maps_twice = true;
     }
 
     /// The allocation that contains `address`.
@@ -157,9 +165,13 @@ impl AddressSpace {
         if bytes == 0 || refusal.requested > refusal.available {
             return Err(refusal);
         }
-        let backing = Backing::zeroed(bytes).ok_or(refusal)?;
+        let twice = match device {
+            None if self.maps_twice => Backing::mapped_twice(bytes),
+            _ => None,
+        };
+        let backing = twice.or_else(|| Backing::zeroed(bytes)).ok_or(refusal)?;
         let base = match kind {
-            AllocationKind::PageLocked => backing.start().as_ptr() as u64,
+            AllocationKind::PageLocked => backing.program().as_ptr() as u64,
             AllocationKind::Device | AllocationKind::ModuleGlobal => {
                 self.device_address(bytes).ok_or(refusal)?
             }

@@ -5,6 +5,8 @@ use std::ptr::NonNull;
 use std::sync::{Mutex, PoisonError};
 
 use super::PAGE;
+#[cfg(target_os = "linux")]
+use super::double_mapping::DoubleMapping;
 use super::written::Written;
 
 /// What an allocation is for.
@@ -106,7 +108,7 @@ impl Allocation {
 
     /// Whether the memory is the program's own: `cuMemHostRegister`.
     pub(super) fn is_registered(&self) -> bool {
-        self.backing.owned.is_none()
+        matches!(self.backing.owner, Owner::Program)
     }
 
     /// Gives the program's memory back and goes on with a copy of it, as far as it can still be read.
@@ -139,7 +141,19 @@ impl Allocation {
 #[derive(Debug)]
 pub(super) struct Backing {
     start: NonNull<u8>,
-    owned: Option<(NonNull<u8>, Layout)>,
+    owner: Owner,
+}
+
+/// Who releases the memory, and how.
+#[derive(Debug)]
+enum Owner {
+    /// The program: the memory is registered.
+    Program,
+    /// The allocation, as a block of the heap.
+    Heap(NonNull<u8>, Layout),
+    /// The allocation, as two mappings.
+    #[cfg(target_os = "linux")]
+    Mappings(DoubleMapping),
 }
 
 // SAFETY: the memory is plain bytes, reached through raw pointers only; who may touch which byte when is what the
@@ -161,23 +175,46 @@ impl Backing {
         let start = unsafe { block.add(padding) };
         Some(Self {
             start,
-            owned: Some((block, layout)),
+            owner: Owner::Heap(block, layout),
         })
+    }
+
+    /// `len` zeroed bytes in two mappings: `start` is the device's, and [`program`](Self::program) the program's. `None` when the
+    /// machine has not enough memory, or no such mappings.
+    #[cfg(target_os = "linux")]
+    pub(super) fn mapped_twice(len: usize) -> Option<Self> {
+        let memory = DoubleMapping::zeroed(len)?;
+        Some(Self {
+            start: memory.device(),
+            owner: Owner::Mappings(memory),
+        })
+    }
+
+    /// As on Linux, where two mappings of the same pages are easy to have.
+    #[cfg(not(target_os = "linux"))]
+    pub(super) fn mapped_twice(_: usize) -> Option<Self> {
+        None
     }
 
     /// Memory that the program owns.
     pub(super) fn borrowed(start: NonNull<u8>) -> Self {
-        Self { start, owned: None }
+        let owner = Owner::Program;
+        Self { start, owner }
     }
 
-    pub(super) fn start(&self) -> NonNull<u8> {
-        self.start
+    /// Where the program finds the bytes if they are host memory.
+    pub(super) fn program(&self) -> NonNull<u8> {
+        match &self.owner {
+            Owner::Program | Owner::Heap(..) => self.start,
+            #[cfg(target_os = "linux")]
+            Owner::Mappings(memory) => memory.program(),
+        }
     }
 }
 
 impl Drop for Backing {
     fn drop(&mut self) {
-        if let Some((block, layout)) = self.owned {
+        if let Owner::Heap(block, layout) = self.owner {
             // SAFETY: `block` is what `alloc_zeroed` gave for this layout, and is freed once.
             unsafe { dealloc(block.as_ptr(), layout) };
         }

@@ -16,6 +16,8 @@ mod atomic_changes;
 mod byte_map;
 mod byte_ranges;
 mod byte_set;
+#[cfg(target_os = "linux")]
+mod double_mapping;
 mod freed;
 mod held_atomics;
 mod held_writes;
@@ -30,6 +32,8 @@ pub use atomic_changes::{AtomicChange, update_cell, without_atomics};
 pub(crate) use byte_map::ByteMap;
 pub use byte_ranges::{Accesses, ByteRanges};
 pub(crate) use byte_set::ByteSet;
+#[cfg(target_os = "linux")]
+pub use double_mapping::separate;
 pub use held_writes::HeldWrites;
 pub use parts::Part;
 pub use write_hold::WriteHold;

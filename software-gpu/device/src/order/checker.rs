@@ -460,6 +460,14 @@ impl Checker {
         std::mem::take(&mut self.findings)
     }
 
+    pub(super) fn order(&self) -> &Order {
+        &self.order
+    }
+
+    pub(super) fn order_mut(&mut self) -> &mut Order {
+        &mut self.order
+    }
+
     /// How many ranges have a history, how many chains there are, and how many operations that have not ended.
     #[cfg(test)]
     pub(super) fn size(&self) -> (usize, usize, usize) {

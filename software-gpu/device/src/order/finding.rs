@@ -276,13 +276,14 @@ impl Finding {
     fn range(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Range { start, end } = self.bytes;
         let bytes = end.saturating_sub(start);
+        let unit = if bytes == 1 { "byte" } else { "bytes" };
         let Some(owner) = &self.allocation else {
-            return write!(f, "{start:#x}..{end:#x} ({bytes} bytes)");
+            return write!(f, "{start:#x}..{end:#x} ({bytes} {unit})");
         };
         let offset = start.saturating_sub(owner.range.start);
         write!(
             f,
-            "{offset}..{} ({bytes} bytes) of ",
+            "{offset}..{} ({bytes} {unit}) of ",
             offset.saturating_add(bytes)
         )?;
         owner.line(f)

@@ -10,6 +10,7 @@ use crate::driver::checkers::ordering::Ordering;
 use crate::driver::environment;
 use crate::driver::host::call::Call;
 use crate::driver::host::costs::Cost;
+use crate::driver::host_accesses::IS_SUPPORTED;
 
 /// CUDA 13.0: what `cuDriverGetVersion` reports.
 pub(in crate::driver) const VERSION: c_int = 13_000;
@@ -33,6 +34,10 @@ entry_points! {
         call.spend(Cost::Other);
         if !call.initialized {
             call.ordering = Ordering::new();
+            if call.ordering.is_on() && IS_SUPPORTED {
+                call.host_accesses.turn_on();
+                call.memory.map_page_locked_twice();
+            }
         }
         call.initialized = true;
         call.end();

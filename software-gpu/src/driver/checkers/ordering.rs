@@ -18,8 +18,8 @@ use crate::driver::streams::stream::Stream;
 use crate::exec::Observed;
 use crate::memory::Accesses;
 use crate::order::{
-    Checker, ContextId, Description, EventId, Finding, HostAccess, OperationId, SourceLine,
-    StreamId, StreamKind, ThreadId, ValueId, WaitId,
+    Checker, ContextId, Description, EventId, Finding, HostAccess, HostClock, OperationId,
+    SourceLine, Step, StreamId, StreamKind, ThreadId, ValueId, WaitId,
 };
 use crate::reports::{self, Mode, Words};
 use crate::timeline::OpId;
@@ -233,6 +233,21 @@ impl Ordering {
         self.tell(|checker| checker.value_found(wait.into(), range, write));
     }
 
+    /// The operation's place in happens-before, if the checker is on.
+    pub(in crate::driver) fn step_of(&self, op: OpId) -> Option<Step> {
+        self.0.as_ref()?.step_of(op.into())
+    }
+
+    /// What the host comes after, if the checker is on.
+    pub(in crate::driver) fn host_clock(&mut self) -> Option<HostClock> {
+        self.0.as_mut().map(Checker::host_clock)
+    }
+
+    /// What the code of a host function comes after, if the checker is on.
+    pub(in crate::driver) fn clock_of(&self, op: OpId) -> Option<HostClock> {
+        Some(self.0.as_ref()?.clock_of(op.into()))
+    }
+
     pub(in crate::driver) fn recorded(&mut self, event: CUevent, stream: CUstream, op: OpId) {
         self.tell(|checker| checker.recorded(event.into(), stream.into(), op.into()));
     }
@@ -379,6 +394,7 @@ pub(crate) fn name_stream(handle: usize, name: &str) {
 /// The program says that its own code reads or writes memory.
 pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller: SourceLine) {
     let range = start..start.saturating_add(bytes as u64);
+    let declared = range.clone();
     by_host(
         |checker, function| checker.accessed(function, &accesses(access, range.clone())),
         |checker, thread| {
@@ -390,6 +406,7 @@ pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller
             checker.host_accessed(thread, access, range.clone(), description);
         },
     );
+    lock().host_accesses.declared(declared);
 }
 
 /// The program says that its own code has seen what is in memory now.
@@ -422,7 +439,8 @@ fn by_host(
     }
 }
 
-fn accesses(access: HostAccess, range: Range<u64>) -> Accesses {
+/// What code of the host accesses.
+pub(in crate::driver) fn accesses(access: HostAccess, range: Range<u64>) -> Accesses {
     let mut accesses = Accesses::default();
     match access {
         HostAccess::Read => accesses.reads = range.into(),
@@ -432,6 +450,11 @@ fn accesses(access: HostAccess, range: Range<u64>) -> Accesses {
 }
 
 /// The calling thread.
+pub(in crate::driver) fn calling_thread() -> ThreadId {
+    thread()
+}
+
+/// As [`calling_thread`].
 fn thread() -> ThreadId {
     current::ordinal().map_or(ThreadId::UNREGISTERED, registered)
 }

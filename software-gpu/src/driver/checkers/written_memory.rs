@@ -41,6 +41,8 @@ impl Simulator {
         let operation = self.operations.get(&op);
         if let Some(Effect::Kernel(launch)) = operation.map(|operation| &operation.effect) {
             self.ordering.executed(op, launch, &observed);
+            self.host_accesses
+                .device_accesses(&self.ordering, op, &observed.accesses);
         }
     }
 

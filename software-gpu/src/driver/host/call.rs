@@ -65,6 +65,7 @@ impl Call {
                 call.pause()?;
                 continue;
             }
+            call.tell_host_accesses();
             call.host_may_have_written();
             call.clock = call.clock.max(call.now);
             call.publish_clock();
@@ -111,6 +112,12 @@ impl Call {
             effects, memory, ..
         } = &mut *self;
         effects.before_host(memory);
+        let Simulator {
+            ordering,
+            host_accesses,
+            ..
+        } = &mut *self;
+        host_accesses.before_program(ordering);
         self.wake_others();
         idle::called();
     }
@@ -308,11 +315,15 @@ impl Call {
                 } = &mut **self;
                 effects.before_host(memory);
                 self.ordering.host_function_began(op);
+                if let Some(clock) = self.ordering.clock_of(op) {
+                    self.host_accesses.before_host_function(&clock);
+                }
                 self.guard = None;
                 let waits = stuck::waits();
                 let duration = host_function::run(callback, status, at);
                 drop(waits);
                 self.guard = Some(lock());
+                self.tell_seen();
                 self.in_host_function = false;
                 self.host_function = None;
                 self.ordering.host_function_returned(op);

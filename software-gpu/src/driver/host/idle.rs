@@ -250,6 +250,7 @@ impl Call {
                     effects, memory, ..
                 } = &mut **self;
                 effects.before_host(memory);
+                self.host_accesses.program_polls();
                 return true;
             }
         }

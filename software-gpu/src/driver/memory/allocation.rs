@@ -220,6 +220,8 @@ fn allocate_host(memory: Out<*mut c_void>, bytes: usize, flags: c_uint) -> Resul
         let address = call.memory.allocate(device, bytes, kind)?;
         call.ordering
             .allocated(address, bytes, "page-locked host memory");
+        let device = call.memory.storage(address, bytes);
+        call.host_accesses.allocated(address, bytes, device);
         call.spend(Cost::Pin(bytes));
         let origin = Origin::Host(flags);
         call.owned.insert(
@@ -267,6 +269,7 @@ impl Simulator {
     pub(in crate::driver) fn free(&mut self, address: u64) -> (usize, Served) {
         let bytes = self.memory.find(address).map_or(0, |found| found.len());
         if let Some(owned) = self.owned.remove(&address) {
+            self.host_accesses.freed(address);
             self.memory.free(address, owned.kind);
             let name = match owned.origin {
                 Origin::Device => "cuMemFree",

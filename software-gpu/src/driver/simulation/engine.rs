@@ -94,6 +94,8 @@ impl Simulator {
         let op = self.enqueue(stream, host, effect, after, launch)?;
         if let Some(operation) = self.operations.get(&op) {
             tell(&mut self.ordering, op, operation);
+            self.host_accesses
+                .submitted(&self.ordering, op, &operation.effect);
         }
         Ok(op)
     }

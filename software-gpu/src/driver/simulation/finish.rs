@@ -17,7 +17,11 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs what has been submitted and has not ended, for the checkers. To be called when the process ends, by whoever ends it.
 pub fn finish() {
-    if reports::mode() == Mode::Off || lock().operations.is_empty() {
+    if reports::mode() == Mode::Off {
+        return;
+    }
+    lock().tell_seen();
+    if lock().operations.is_empty() {
         return;
     }
     // The calling thread may have lost its thread-local state already.

@@ -19,6 +19,7 @@ use crate::driver::devices::device::Device;
 use crate::driver::devices::profile_choice;
 use crate::driver::graph::{Captures, Graphs};
 use crate::driver::host::threads::HostThreads;
+use crate::driver::host_accesses::HostAccesses;
 use crate::driver::memory::allocation::Owned;
 use crate::driver::memory::pools::Pools;
 use crate::driver::memory::small::SmallMemory;
@@ -64,6 +65,7 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) value_waits: ValueWaits,
     pub(in crate::driver) watched: WatchedValues,
     pub(in crate::driver) ordering: Ordering,
+    pub(in crate::driver) host_accesses: HostAccesses,
     pub(in crate::driver) contexts: Table<CUcontext, Context>,
     /// What was allocated, by address.
     pub(in crate::driver) owned: BTreeMap<u64, Owned>,
@@ -140,6 +142,7 @@ impl Simulator {
             noticeable: 0,
             finishing: false,
             ordering: Ordering::default(),
+            host_accesses: HostAccesses::default(),
             operations: BTreeMap::new(),
             effects: Effects::default(),
             stream_attributes: StreamAttributes::new(),

@@ -136,7 +136,7 @@ impl Order {
     }
 
     /// What all host threads together have waited for and done.
-    fn host(&mut self) -> Clock {
+    pub(in crate::order) fn host(&mut self) -> Clock {
         let mut host = Clock::default();
         for thread in self.threads.values_mut() {
             thread.known.settle(&self.learned);

@@ -1,0 +1,192 @@
+//! The program's own loads and stores of page-locked memory.
+//!
+//! Nothing tells the driver when a program reads a result or fills a buffer. So the driver protects pages: from the submission of
+//! a copy or a memset, or the execution of a kernel, until the host has waited for it, the program cannot store where the
+//! operation reads, and cannot load or store where it writes. The program's next access there faults. The handler of the fault
+//! notes its address and its line and opens the page, and the access goes on. The next call of the driver tells the [race
+//! checker](crate::order), which decides: a fault alone is no race.
+//!
+//! - `protection`: which pages are protected, for which operations.
+//! - `fault`: the handler of `SIGSEGV`. `stack`: the stack that it runs on. `fork`: what a child process finds.
+//!
+//! The software GPU itself uses a second mapping of the same pages, which is never protected
+//! ([`AddressSpace::map_page_locked_twice`](crate::memory::AddressSpace::map_page_locked_twice)).
+//!
+//! Only pages are protected that one operation accesses as a whole, and only until any host thread has waited for it. So a
+//! program whose threads wait as they must never faults. That matters for system calls: they do not fault, but fail with `EFAULT`.
+
+use std::ops::Range;
+
+use crate::driver::checkers::ordering::{Ordering, accesses};
+use crate::driver::host::call::Call;
+use crate::driver::simulation::operation::Effect;
+use crate::driver::simulation::simulator::Simulator;
+use crate::memory::Accesses;
+use crate::order::{Description, HostClock};
+use crate::timeline::OpId;
+
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod fault;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod fork;
+mod protection;
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+mod stack;
+
+use protection::{DeviceAccess, Seen};
+
+/// Whether this system can do all that.
+pub(in crate::driver) const IS_SUPPORTED: bool = cfg!(all(
+    target_os = "linux",
+    target_arch = "x86_64",
+    not(fuzzing)
+));
+
+/// A memset of at most this many bytes sets a flag, which the host may poll.
+const FLAG_BYTES: usize = 8;
+
+/// The driver's side of it.
+#[derive(Debug, Default)]
+pub(in crate::driver) struct HostAccesses {
+    is_on: bool,
+    /// Accesses of operations that are to be protected when the program goes on.
+    new: Vec<DeviceAccess>,
+    /// What the host came after when the program last went on.
+    host: HostClock,
+}
+
+impl HostAccesses {
+    /// From now on, page-locked memory is protected while operations on it are pending.
+    pub(in crate::driver) fn turn_on(&mut self) {
+        self.is_on = IS_SUPPORTED;
+        #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+        fork::prepare();
+    }
+
+    /// The driver has allocated page-locked memory. It is watched if it is mapped twice: the device finds it at `device`.
+    pub(in crate::driver) fn allocated(&self, start: u64, bytes: usize, device: Option<*mut u8>) {
+        let device = device.map(|device| device as u64);
+        if let Some(device) = device.filter(|device| self.is_on && *device != start) {
+            protection::lock().add(start, bytes as u64, device);
+        }
+    }
+
+    /// The memory is about to be released.
+    pub(in crate::driver) fn freed(&mut self, start: u64) {
+        if self.is_on {
+            protection::lock().remove(start);
+        }
+    }
+
+    /// The operation, submitted just now, will access its bytes.
+    pub(in crate::driver) fn submitted(&mut self, ordering: &Ordering, op: OpId, effect: &Effect) {
+        if !self.is_on {
+            return;
+        }
+        match effect {
+            Effect::Copy(copy) => self.device_accesses(ordering, op, &copy.accesses()),
+            Effect::Set(set) if set.rows.bytes().is_some_and(|bytes| bytes <= FLAG_BYTES) => {}
+            Effect::Set(set) => self.device_accesses(ordering, op, &set.accesses()),
+            _ => {}
+        }
+    }
+
+    /// The operation has accessed these bytes, or will. Waits for values and atomic operations do not race with a host that polls.
+    pub(in crate::driver) fn device_accesses(
+        &mut self,
+        ordering: &Ordering,
+        op: OpId,
+        accesses: &Accesses,
+    ) {
+        let Some(step) = ordering.step_of(op).filter(|_| self.is_on) else {
+            return;
+        };
+        for (ranges, writes) in [(&accesses.writes, true), (&accesses.reads, false)] {
+            for range in ranges.iter() {
+                self.new.extend(DeviceAccess::new(step, range, writes));
+            }
+        }
+    }
+
+    /// The program goes on: protects what is pending, and opens what the host has waited for.
+    pub(in crate::driver) fn before_program(&mut self, ordering: &mut Ordering) {
+        if self.new.is_empty() && !protection::is_any_protected() {
+            return;
+        }
+        let Some(host) = ordering.host_clock() else {
+            return;
+        };
+        let mut protections = protection::lock();
+        if !host.is_same(&self.host) {
+            protections.open_if(|step| host.knows(step));
+        }
+        for access in self.new.drain(..).filter(|access| !host.knows(access.step)) {
+            protections.add_access(access);
+        }
+        self.host = host;
+    }
+
+    /// A host function begins, which comes after all that `clock` knows.
+    pub(in crate::driver) fn before_host_function(&mut self, clock: &HostClock) {
+        self.new.retain(|access| !clock.knows(access.step));
+        if protection::is_any_protected() {
+            protection::lock().open_if(|step| clock.knows(step));
+        }
+    }
+
+    /// The program declares that it accesses these bytes: the checker knows.
+    pub(in crate::driver) fn declared(&mut self, range: Range<u64>) {
+        if protection::is_any_protected() {
+            protection::lock().open(range);
+        }
+    }
+
+    /// Operations have ended while the program made no call: it may wait for what they write, and have seen it. Loads that the checker
+    /// does not know of yet may be those of a loop that waits.
+    pub(in crate::driver) fn program_polls(&mut self) {
+        self.new.clear();
+        if protection::is_any_protected() || protection::has_seen() {
+            let mut protections = protection::lock();
+            protections.open_if(|_| true);
+            protections.forget_loads();
+        }
+    }
+}
+
+impl Call {
+    /// Tells the checker what the program has accessed since the last call of the driver.
+    pub(in crate::driver) fn tell_host_accesses(&mut self) {
+        self.tell_seen();
+    }
+}
+
+impl Simulator {
+    /// As [`Call::tell_host_accesses`].
+    pub(in crate::driver) fn tell_seen(&mut self) {
+        if !protection::has_seen() {
+            return;
+        }
+        let all = protection::lock().take_seen();
+        let function = self.host_function;
+        for Seen {
+            access,
+            address,
+            site,
+            thread,
+            in_host_function,
+        } in all
+        {
+            let range = address..address + 1;
+            self.ordering
+                .tell(|checker| match function.filter(|_| in_host_function) {
+                    Some(function) => {
+                        checker.accessed(function.into(), &accesses(access, range));
+                    }
+                    None => {
+                        let description = Description::new(protection::word(access)).at(site);
+                        checker.host_accessed(thread, access, range, description);
+                    }
+                });
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! Which pages of page-locked memory are protected, and what the program has accessed there.
+
+use std::collections::BTreeMap;
+use std::ops::Range;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::call_site::CallSite;
+use crate::memory::PAGE;
+use crate::order::{HostAccess, Step, ThreadId};
+
+/// A page of the processor that this is for.
+const PAGE_BYTES: u64 = PAGE as u64;
+/// At most this many pages are opened at once to both sides of a fault: 4 MiB.
+const MOST_PAGES: u64 = 1024;
+
+static PROTECTIONS: Mutex<Protections> = Mutex::new(Protections::new());
+/// Whether any page may be protected.
+static ANY_PROTECTED: AtomicBool = AtomicBool::new(false);
+/// Whether accesses wait to be told.
+static ANY_SEEN: AtomicBool = AtomicBool::new(false);
+/// All memory that was ever watched lies in between.
+static LOWEST: AtomicU64 = AtomicU64::new(u64::MAX);
+static HIGHEST: AtomicU64 = AtomicU64::new(0);
+
+/// The lock on all protections. Its holder accesses no memory of the program.
+pub(super) fn lock() -> MutexGuard<'static, Protections> {
+    PROTECTIONS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether any page may be protected.
+pub(super) fn is_any_protected() -> bool {
+    ANY_PROTECTED.load(Ordering::Relaxed)
+}
+
+/// Whether the program has accessed protected memory since [`Protections::take_seen`].
+pub(super) fn has_seen() -> bool {
+    ANY_SEEN.load(Ordering::Relaxed)
+}
+
+/// Whether `address` may be in watched memory; takes no lock.
+pub(super) fn may_be_watched(address: u64) -> bool {
+    (LOWEST.load(Ordering::Relaxed)..HIGHEST.load(Ordering::Relaxed)).contains(&address)
+}
+
+/// What reports call an access of the program.
+pub(super) fn word(access: HostAccess) -> &'static str {
+    match access {
+        HostAccess::Read => "load",
+        HostAccess::Write => "store",
+    }
+}
+
+/// What an operation of the device does to bytes of host memory.
+#[derive(Clone, Debug)]
+pub(super) struct DeviceAccess {
+    pub(super) step: Step,
+    /// Bytes, then pages.
+    range: Range<u64>,
+    writes: bool,
+}
+
+impl DeviceAccess {
+    /// Of host memory; `None` for addresses of device memory.
+    pub(super) fn new(step: Step, range: Range<u64>, writes: bool) -> Option<Self> {
+        may_be_watched(range.start).then_some(Self {
+            step,
+            range,
+            writes,
+        })
+    }
+}
+
+/// An access of the program that faulted.
+#[derive(Debug)]
+pub(super) struct Seen {
+    pub(super) access: HostAccess,
+    /// Its first byte in a protected page.
+    pub(super) address: u64,
+    pub(super) site: Arc<CallSite>,
+    pub(super) thread: ThreadId,
+    pub(super) in_host_function: bool,
+}
+
+/// What a page allows the program.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Access {
+    /// No access: the device writes.
+    None,
+    /// Loads: the device reads.
+    Loads,
+    /// Loads and stores.
+    All,
+}
+
+/// What a fault was about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Fault {
+    /// Not watched memory.
+    Foreign,
+    /// The page is open by now: the access succeeds if it is made again.
+    Open,
+    /// The page is protected against this access.
+    Protected,
+}
+
+/// All watched memory.
+#[derive(Debug)]
+pub(super) struct Protections {
+    /// By the first address.
+    allocations: BTreeMap<u64, Watched>,
+    seen: Vec<Seen>,
+}
+
+/// One allocation.
+#[derive(Debug)]
+struct Watched {
+    start: u64,
+    /// Behind the last byte, and behind the last page.
+    end: u64,
+    end_of_pages: u64,
+    /// Where the device's mapping starts.
+    device: u64,
+    /// Accesses of the device that protect whole pages.
+    accesses: Vec<DeviceAccess>,
+    /// How many pages the next fault opens to both sides.
+    opens: u64,
+    protect: fn(Range<u64>, Access) -> bool,
+}
+
+impl Protections {
+    const fn new() -> Self {
+        Self {
+            allocations: BTreeMap::new(),
+            seen: Vec::new(),
+        }
+    }
+
+    /// Watches an allocation, which has its pages for itself.
+    pub(super) fn add(&mut self, start: u64, bytes: u64, device: u64) {
+        let watched = Watched::new(start, bytes, device, protect);
+        LOWEST.fetch_min(start, Ordering::Relaxed);
+        HIGHEST.fetch_max(watched.end_of_pages, Ordering::Relaxed);
+        self.allocations.insert(start, watched);
+    }
+
+    /// The allocation is about to be released.
+    pub(super) fn remove(&mut self, start: u64) {
+        self.allocations.remove(&start);
+        self.count();
+    }
+
+    /// Protects the pages that the access covers.
+    pub(super) fn add_access(&mut self, access: DeviceAccess) {
+        if let Some(watched) = self.find(access.range.start) {
+            watched.add(access);
+            self.count();
+        }
+    }
+
+    /// Opens what is protected for these operations alone.
+    pub(super) fn open_if(&mut self, is_over: impl Fn(Step) -> bool) {
+        for watched in self.allocations.values_mut() {
+            watched.open_if(&is_over);
+        }
+        self.count();
+    }
+
+    /// Opens the pages with these bytes.
+    pub(super) fn open(&mut self, range: Range<u64>) {
+        for watched in self.allocations.values_mut() {
+            watched.open(pages_around(&range));
+        }
+        self.count();
+    }
+
+    /// What an access to `address` has met that faulted.
+    pub(super) fn fault(&mut self, address: u64, access: HostAccess) -> Fault {
+        match self.find(address) {
+            None => Fault::Foreign,
+            Some(watched) if watched.allows(address, access) => Fault::Open,
+            Some(_) => Fault::Protected,
+        }
+    }
+
+    /// Notes the access and opens its page. A loop over a protected buffer faults at every page, so each fault opens twice as many
+    /// pages as the one before.
+    pub(super) fn note(&mut self, seen: Seen) {
+        if let Some(watched) = self.find(seen.address) {
+            let page = pages_around(&(seen.address..seen.address + 1));
+            let more = (watched.opens - 1) * PAGE_BYTES;
+            watched.opens = (2 * watched.opens).min(MOST_PAGES);
+            let pages = page.start.saturating_sub(more)..page.end.saturating_add(more);
+            watched.open(pages);
+        }
+        self.seen.push(seen);
+        ANY_SEEN.store(true, Ordering::Relaxed);
+        self.count();
+    }
+
+    /// What the program has accessed since the last time.
+    pub(super) fn take_seen(&mut self) -> Vec<Seen> {
+        ANY_SEEN.store(false, Ordering::Relaxed);
+        std::mem::take(&mut self.seen)
+    }
+
+    /// Loads that were not taken yet count for nothing.
+    pub(super) fn forget_loads(&mut self) {
+        self.seen.retain(|seen| seen.access != HostAccess::Read);
+        ANY_SEEN.store(!self.seen.is_empty(), Ordering::Relaxed);
+    }
+
+    /// The process is a child: its memory becomes its own, and nothing is pending for it.
+    #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+    pub(super) fn leave_parent(&mut self) {
+        for watched in self.allocations.values_mut() {
+            watched.give_up();
+            // Without memory for a copy the child shares the pages, as it would have done.
+            let bytes = (watched.end_of_pages - watched.start) as usize;
+            // SAFETY: both mappings live, have this size, are open, and are this thread's alone.
+            unsafe { crate::memory::separate(watched.start, watched.device, bytes) };
+        }
+        self.take_seen();
+        self.count();
+    }
+
+    fn find(&mut self, address: u64) -> Option<&mut Watched> {
+        let (_, watched) = self.allocations.range_mut(..=address).next_back()?;
+        (address < watched.end_of_pages).then_some(watched)
+    }
+
+    fn count(&self) {
+        let mut all = self.allocations.values();
+        let any = all.any(|watched| !watched.accesses.is_empty());
+        ANY_PROTECTED.store(any, Ordering::Relaxed);
+    }
+}
+
+impl Watched {
+    fn new(start: u64, bytes: u64, device: u64, protect: fn(Range<u64>, Access) -> bool) -> Self {
+        let end = start + bytes;
+        Self {
+            start,
+            end,
+            end_of_pages: end.next_multiple_of(PAGE_BYTES),
+            device,
+            accesses: Vec::new(),
+            opens: 1,
+            protect,
+        }
+    }
+
+    /// Protects the pages that the access covers as a whole. What is behind the allocation belongs to no other one.
+    fn add(&mut self, mut access: DeviceAccess) {
+        let range = access.range.start.max(self.start)..access.range.end.min(self.end);
+        let end = match range.end == self.end {
+            true => self.end_of_pages,
+            false => range.end / PAGE_BYTES * PAGE_BYTES,
+        };
+        access.range = range.start.next_multiple_of(PAGE_BYTES)..end;
+        if access.range.is_empty() {
+            return;
+        }
+        let pages = access.range.clone();
+        self.accesses.push(access);
+        self.opens = 1;
+        self.apply(pages);
+    }
+
+    fn open_if(&mut self, is_over: impl Fn(Step) -> bool) {
+        let over = self
+            .accesses
+            .extract_if(.., |access| is_over(access.step))
+            .collect::<Vec<_>>();
+        for access in over {
+            self.apply(access.range);
+        }
+    }
+
+    /// Nothing protects these pages any more.
+    fn open(&mut self, pages: Range<u64>) {
+        let mut left = Vec::new();
+        for access in self.accesses.drain(..) {
+            let before = access.range.start..access.range.end.min(pages.start);
+            let behind = access.range.start.max(pages.end)..access.range.end;
+            for range in [before, behind] {
+                if !range.is_empty() {
+                    left.push(DeviceAccess {
+                        range,
+                        ..access.clone()
+                    });
+                }
+            }
+        }
+        self.accesses = left;
+        self.apply(pages);
+    }
+
+    fn allows(&self, address: u64, access: HostAccess) -> bool {
+        match self.at(address) {
+            Access::All => true,
+            Access::Loads => access == HostAccess::Read,
+            Access::None => false,
+        }
+    }
+
+    fn at(&self, address: u64) -> Access {
+        let covering = self
+            .accesses
+            .iter()
+            .filter(|access| access.range.contains(&address));
+        let allowed = covering.map(|access| match access.writes {
+            true => Access::None,
+            false => Access::Loads,
+        });
+        allowed.min().unwrap_or(Access::All)
+    }
+
+    /// Gives these pages the protection that the accesses demand.
+    fn apply(&mut self, pages: Range<u64>) {
+        let pages = pages.start.max(self.start)..pages.end.min(self.end_of_pages);
+        let bounds = self
+            .accesses
+            .iter()
+            .flat_map(|access| [access.range.start, access.range.end]);
+        let mut bounds: Vec<u64> = bounds.filter(|bound| pages.contains(bound)).collect();
+        bounds.extend([pages.start, pages.end]);
+        bounds.sort_unstable();
+        bounds.dedup();
+        let mut start = pages.start;
+        for pair in bounds.windows(2) {
+            let access = self.at(pair[0]);
+            if pair[1] < pages.end && self.at(pair[1]) == access {
+                continue;
+            }
+            if !(self.protect)(start..pair[1], access) {
+                return self.give_up();
+            }
+            start = pair[1];
+        }
+    }
+
+    /// The system allows no more mappings. One mapping of all pages needs none.
+    fn give_up(&mut self) {
+        self.accesses.clear();
+        (self.protect)(self.start..self.end_of_pages, Access::All);
+    }
+}
+
+/// The pages with these bytes.
+fn pages_around(range: &Range<u64>) -> Range<u64> {
+    range.start / PAGE_BYTES * PAGE_BYTES..range.end.next_multiple_of(PAGE_BYTES)
+}
+
+/// Gives whole pages a protection. Returns whether the system could.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
+fn protect(pages: Range<u64>, access: Access) -> bool {
+    let flags = match access {
+        Access::None => libc::PROT_NONE,
+        Access::Loads => libc::PROT_READ,
+        Access::All => libc::PROT_READ | libc::PROT_WRITE,
+    };
+    if access != Access::All && !super::fault::handle() {
+        return false;
+    }
+    let bytes = (pages.end - pages.start) as usize;
+    // SAFETY: the pages are the program's mapping of an allocation that lives. An access that they refuse now faults, and `fault`
+    // lets it go on.
+    unsafe { libc::mprotect(pages.start as *mut libc::c_void, bytes, flags) == 0 }
+}
+
+/// Elsewhere no page is protected.
+#[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
+fn protect(_: Range<u64>, access: Access) -> bool {
+    access == Access::All
+}
