@@ -52,7 +52,8 @@ struct Registry {
     last: usize,
     kernels: BTreeMap<usize, Kernel>,
     variables: BTreeMap<usize, Variable>,
-    /// `CUkernel` to the address that stands for it: 0 for kernels of libraries that the program loaded.
+    /// `CUkernel` to the address that stands for it: 0 for kernels of libraries that the program loaded. Likewise each
+    /// `CUfunction` of a graph's node.
     addresses: BTreeMap<usize, usize>,
 }
 
@@ -137,13 +138,21 @@ pub(crate) fn kernel(address: *const c_void) -> Result<Handle> {
     with(|registry| registry.kernel(address as usize))
 }
 
-/// The address that stands for a `CUkernel`, or the `CUkernel` itself.
+/// The address that stands for a `CUkernel` or a `CUfunction`, or the handle itself.
 pub(crate) fn address_of(kernel: Handle) -> *mut c_void {
     let address = with(|registry| registry.addresses.get(&(kernel as usize)).copied());
     match address {
         None | Some(0) => kernel,
         Some(address) => address as *mut c_void,
     }
+}
+
+/// Lets the `CUfunction` of a kernel stand for the kernel's address.
+pub(crate) fn remember_function(function: Handle, kernel: Handle) {
+    with(|registry| {
+        let address = registry.addresses.get(&(kernel as usize)).copied().unwrap_or(0);
+        registry.addresses.insert(function as usize, if address == 0 { kernel as usize } else { address });
+    });
 }
 
 /// Lets a kernel of a library that the program loaded stand for itself.

@@ -1,6 +1,5 @@
 //! The timeline of a run: the software GPU writes its data, and `chapter` draws it.
 
-use std::env;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
@@ -38,7 +37,7 @@ impl Timeline {
     pub fn data(&self) -> PathBuf {
         match self.option {
             None => self.file.clone(),
-            Some(_) => env::temp_dir().join(format!("cuda-run-{}.json", std::process::id())),
+            Some(_) => self.file.with_extension("json"),
         }
     }
 
@@ -54,10 +53,9 @@ impl Timeline {
             );
         }
         if let Some(option) = self.option {
-            let drawn = draw(&data, option, &self.file, libraries);
+            draw(&data, option, &self.file, libraries)?;
             // Nothing can be done about a file that cannot be removed.
             let _ = fs::remove_file(&data);
-            drawn?;
         }
         eprintln!("cuda-run: the timeline is in {}", self.file.display());
         Ok(())
@@ -71,10 +69,13 @@ fn draw(data: &Path, option: &str, file: &Path, libraries: &Path) -> Result<(), 
         .flatten()
         .map(|folder| folder.join("chapter"))
         .find(|path| path.is_file());
-    let chapter = chapter.ok_or(
-        "the program `chapter`, which draws timelines, is not beside the libraries: `make shared-library` builds it; data alone needs \
-         --timeline FILE.json",
-    )?;
+    let Some(chapter) = chapter else {
+        let (data, file) = (data.display(), file.display());
+        return Err(format!(
+            "the program `chapter`, which draws timelines, is not beside the libraries: draw the data with `cargo chapter timeline \
+             {data} {option} {file}`"
+        ));
+    };
     let status = Command::new(chapter)
         .arg("timeline")
         .arg(data)

@@ -7,6 +7,7 @@ use crate::call::{exports, set};
 use crate::context;
 use crate::driver::{self, Handle, KernelNodeParams};
 use crate::error::{Error, Result};
+use crate::function::function;
 use crate::launch::Dim3;
 use crate::registry;
 
@@ -38,13 +39,16 @@ const EMPTY: KernelNodeParams = KernelNodeParams {
 unsafe fn for_driver(parameters: *const Parameters) -> Result<KernelNodeParams> {
     // SAFETY: as the caller's.
     let parameters = unsafe { parameters.as_ref() }.ok_or(Error::INVALID_VALUE)?;
+    // The driver may name the node's function later, and not its kernel.
+    let kernel = registry::kernel(parameters.function)?;
+    registry::remember_function(function(parameters.function)?, kernel);
     Ok(KernelNodeParams {
         grid: parameters.grid.array(),
         block: parameters.block.array(),
         shared_bytes: parameters.shared_bytes,
         parameters: parameters.parameters,
         extra: parameters.extra,
-        kernel: registry::kernel(parameters.function)?,
+        kernel,
         context: context::current()?,
         ..EMPTY
     })
