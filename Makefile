@@ -5,7 +5,7 @@ OTHER_PACKAGES := proof/fuzz proof/rust-cuda/kernels
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check fuzz conformance mutants mutants-quick model-check lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check fuzz conformance mutants mutants-quick model-check lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check runtime-library cuda-programs-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -103,6 +103,12 @@ shared-library: ## build libcuda.so.1 for other programs
 
 shared-library-check: ## run a C program on that library
 	scripts/check-shared-library
+
+runtime-library: shared-library ## build libcudart and cuda-run beside it, for CUDA programs
+	scripts/make-runtime-library shared-library
+
+cuda-programs-check: ## compile CUDA programs with nvcc and run them on these libraries
+	scripts/check-cuda-programs
 
 bench: ## benchmark the software GPU and the call forwarding
 	$(CARGO) bench --workspace --locked

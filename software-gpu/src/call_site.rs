@@ -2,8 +2,8 @@
 //!
 //! A call only notes return addresses; symbols are looked up when a report is written. Walking the stack costs microseconds, so
 //! a thread remembers the stacks that it has walked, and where in the stack each return address was: if all of them are
-//! still there, it is the same stack. Frames of the driver itself and of libraries that wrap it say nothing to the reader, nor do
-//! those of the C library, which starts the program and its threads and calls its functions at exit: the first frame outside
+//! still there, it is the same stack. Frames of the driver itself, of libraries that wrap it and of nvcc's headers say nothing to
+//! the reader, nor do those of the C library, which starts the program and its threads and calls its functions at exit: the first frame outside
 //! of them is the call site. The C library's debug information may be installed where the program's is not. Where no frame
 //! is left, as in a program without line numbers, the call site is unknown, and two such calls are told apart by their
 //! return addresses.
@@ -21,6 +21,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use crate::order::{Locate, identity_of};
 
 mod frames;
+mod nvcc;
 mod object;
 mod python;
 
@@ -172,6 +173,7 @@ impl CallSite {
         let harnesses = HARNESSES.lock().unwrap_or_else(PoisonError::into_inner);
         let symbols = self.frames.symbols(&self.addresses);
         let mut lines: Vec<String> = Vec::new();
+        let mut callee: Option<&frames::Symbol> = None;
         for address in &self.addresses {
             match object::of(*address) {
                 Object::System => continue,
@@ -185,7 +187,12 @@ impl CallSite {
                 if !lines.is_empty() && is_harness(&symbol.file, &harnesses) {
                     return lines;
                 }
-                if is_wrapper(&symbol.file, &wrappers)
+                let is_host_function =
+                    callee.is_some_and(|stub| nvcc::is_host_function(stub, symbol));
+                callee = Some(symbol);
+                if is_host_function
+                    || nvcc::is_generated(&symbol.file)
+                    || is_wrapper(&symbol.file, &wrappers)
                     || is_libc(&symbol.file, symbol.function.as_deref())
                 {
                     continue;

@@ -133,3 +133,18 @@ fn no_execution_affinity_is_supported() {
         (0, Err(224), Err(INVALID_VALUE))
     );
 }
+
+/// NVIDIA's samples pass parameters that ask for nothing.
+#[test]
+fn a_context_is_created_with_parameters_only_if_they_are_zero() {
+    let _driver = Driver::new();
+    let mut context = 0;
+    let mut create = |parameters: [usize; 3]| {
+        let parameters = parameters.as_ptr();
+        cu!(cuCtxCreate_v4(&mut context => *mut Handle, parameters => *const usize, 0 => c_uint, 0 => c_int))
+    };
+    assert_eq!(create([0, 0, 0]), Ok(()));
+    assert_eq!(create([1, 0, 0]), Ok(()));
+    assert_eq!(create([0, 1, 0]), Err(224));
+    assert_eq!(create([0, 0, 1]), Err(224));
+}

@@ -63,6 +63,22 @@ impl Context {
     }
 }
 
+/// `CUctxCreateParams`.
+#[repr(C)]
+struct CreateParameters {
+    affinities: *const c_void,
+    affinity_count: c_int,
+    graphics: *const c_void,
+}
+
+impl CreateParameters {
+    /// Whether the context is to be another than one without parameters.
+    fn ask_for_more(&self) -> bool {
+        let _ = self.affinities;
+        self.affinity_count != 0 || !self.graphics.is_null()
+    }
+}
+
 entry_points! {
     fn cuDevicePrimaryCtxRetain(context: Out<CUcontext>, device: CUdevice) {
         let context = context.required()?;
@@ -122,7 +138,8 @@ entry_points! {
     }
 
     fn cuCtxCreate_v4(context: Out<CUcontext>, parameters: *const c_void, flags: c_uint, device: CUdevice) {
-        if !parameters.is_null() {
+        // SAFETY: the caller passes null or a `CUctxCreateParams`.
+        if unsafe { parameters.cast::<CreateParameters>().as_ref() }.is_some_and(CreateParameters::ask_for_more) {
             return Err(CudaError::UnsupportedExecAffinity);
         }
         create(context, flags, device)

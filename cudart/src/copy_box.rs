@@ -1,0 +1,212 @@
+//! Copies of rows and of boxes between pitched memory.
+
+use std::ffi::c_void;
+
+use crate::call::{default_stream_exports, say, stream_exports};
+use crate::copy::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST};
+use crate::driver::{self, Address, Handle, Memcpy2D, Memcpy3D, Side2D, Side3D, UNIFIED};
+use crate::error::{Error, Result};
+use crate::memory::{Extent, PitchedPointer};
+use crate::stream::PER_THREAD;
+
+/// `CUmemorytype`.
+const HOST: u32 = 1;
+const DEVICE: u32 = 2;
+
+/// What the two sides of a copy are, source first.
+fn sides(kind: u32) -> Result<(u32, u32)> {
+    match kind {
+        HOST_TO_HOST => Ok((HOST, HOST)),
+        HOST_TO_DEVICE => Ok((HOST, DEVICE)),
+        DEVICE_TO_HOST => Ok((DEVICE, HOST)),
+        DEVICE_TO_DEVICE => Ok((DEVICE, DEVICE)),
+        DEFAULT => Ok((UNIFIED, UNIFIED)),
+        _ => Err(Error::INVALID_COPY_DIRECTION),
+    }
+}
+
+/// `cudaErrorInvalidPitchValue`.
+const INVALID_PITCH: Error = Error(12);
+
+/// One side of a copy of rows: where it starts, and bytes from one row to the next.
+type Rows = (*const c_void, usize);
+
+fn copy_2d(
+    to: Rows,
+    from: Rows,
+    width: usize,
+    height: usize,
+    kind: u32,
+) -> Result<Option<Memcpy2D>> {
+    let (source, target) = sides(kind)?;
+    if width == 0 || height == 0 {
+        return Ok(None);
+    }
+    if width > to.1 || width > from.1 {
+        return Err(INVALID_PITCH);
+    }
+    let side = |rows: Rows, kind| Side2D {
+        kind,
+        host: rows.0 as usize,
+        device: rows.0 as Address,
+        pitch: rows.1,
+        ..Side2D::default()
+    };
+    Ok(Some(Memcpy2D {
+        from: side(from, source),
+        to: side(to, target),
+        width,
+        height,
+    }))
+}
+
+default_stream_exports! {
+    fn cudaMemcpy2D | cudaMemcpy2D_ptds(
+        to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize, width: usize, height: usize, kind: u32
+    ) in stream {
+        let Some(copy) = copy_2d((to, to_pitch), (from, from_pitch), width, height, kind)? else { return Ok(()) };
+        if stream == PER_THREAD {
+            driver::cuMemcpy2DUnaligned_v2_ptds(&copy)
+        } else {
+            driver::cuMemcpy2DUnaligned_v2(&copy)
+        }
+    }
+    fn cudaMemcpy3D | cudaMemcpy3D_ptds(parameters: *const Parameters3D) in stream {
+        let Some(copy) = copy_3d(parameters)? else { return Ok(()) };
+        if stream == PER_THREAD { driver::cuMemcpy3D_v2_ptds(&copy) } else { driver::cuMemcpy3D_v2(&copy) }
+    }
+}
+
+stream_exports! {
+    fn cudaMemcpy2DAsync | cudaMemcpy2DAsync_ptsz(
+        to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize, width: usize, height: usize, kind: u32,
+        stream: Handle
+    ) for stream {
+        match copy_2d((to, to_pitch), (from, from_pitch), width, height, kind)? {
+            Some(copy) => driver::cuMemcpy2DAsync_v2(&copy, stream),
+            None => Ok(()),
+        }
+    }
+    fn cudaMemcpy3DAsync | cudaMemcpy3DAsync_ptsz(parameters: *const Parameters3D, stream: Handle) for stream {
+        match copy_3d(parameters)? {
+            Some(copy) => driver::cuMemcpy3DAsync_v2(&copy, stream),
+            None => Ok(()),
+        }
+    }
+}
+
+/// `cudaPos`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+struct Position {
+    x: usize,
+    y: usize,
+    z: usize,
+}
+
+/// `cudaMemcpy3DParms`.
+#[repr(C)]
+#[derive(Clone, Copy)]
+pub(crate) struct Parameters3D {
+    from_array: Handle,
+    from_position: Position,
+    from: PitchedPointer,
+    to_array: Handle,
+    to_position: Position,
+    to: PitchedPointer,
+    extent: Extent,
+    kind: u32,
+}
+
+/// The driver's form of a copy of a box, unless it copies nothing.
+///
+/// # Errors
+/// `cudaErrorNotSupported` for arrays.
+///
+/// # Safety
+/// `parameters` is null or a `cudaMemcpy3DParms`.
+pub(crate) unsafe fn copy_3d(parameters: *const Parameters3D) -> Result<Option<Memcpy3D>> {
+    // SAFETY: as the caller's.
+    let parameters = unsafe { parameters.as_ref() }.ok_or(Error::INVALID_VALUE)?;
+    if !parameters.from_array.is_null() || !parameters.to_array.is_null() {
+        say(
+            "a copy of a box: CUDA arrays are not supported; copy pitched memory instead (cudaMalloc3D)",
+        );
+        return Err(Error::NOT_SUPPORTED);
+    }
+    let (source, target) = sides(parameters.kind)?;
+    let Extent {
+        width,
+        height,
+        depth,
+    } = parameters.extent;
+    if width == 0 || height == 0 || depth == 0 {
+        return Ok(None);
+    }
+    let side = |memory: PitchedPointer, position: Position, kind| Side3D {
+        x: position.x,
+        y: position.y,
+        z: position.z,
+        kind,
+        host: memory.pointer as usize,
+        device: memory.pointer as Address,
+        pitch: memory.pitch,
+        height: memory.height,
+        ..Side3D::default()
+    };
+    Ok(Some(Memcpy3D {
+        from: side(parameters.from, parameters.from_position, source),
+        to: side(parameters.to, parameters.to_position, target),
+        width,
+        height,
+        depth,
+    }))
+}
+
+/// The driver's form of a copy of bytes, as one row.
+pub(crate) fn copy_1d(
+    to: *mut c_void,
+    from: *const c_void,
+    bytes: usize,
+    kind: u32,
+) -> Result<Memcpy3D> {
+    let (source, target) = sides(kind)?;
+    let side = |pointer: *const c_void, kind| Side3D {
+        kind,
+        host: pointer as usize,
+        device: pointer as Address,
+        pitch: bytes,
+        height: 1,
+        ..Side3D::default()
+    };
+    Ok(Memcpy3D {
+        from: side(from, source),
+        to: side(to, target),
+        width: bytes,
+        height: 1,
+        depth: 1,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::ptr::null;
+
+    #[test]
+    fn a_row_that_is_longer_than_its_pitch_is_an_error_on_either_side() {
+        let copy = |to, from| {
+            copy_2d((null(), to), (null(), from), 8, 2, DEFAULT).map(|copy| copy.is_some())
+        };
+        assert_eq!(copy(8, 16), Ok(true));
+        assert_eq!(copy(7, 16), Err(INVALID_PITCH));
+        assert_eq!(copy(16, 7), Err(INVALID_PITCH));
+    }
+
+    #[test]
+    fn the_kind_says_which_side_is_the_host() {
+        assert_eq!(sides(HOST_TO_DEVICE), Ok((HOST, DEVICE)));
+        assert_eq!(sides(DEVICE_TO_HOST), Ok((DEVICE, HOST)));
+        assert_eq!(sides(5), Err(Error::INVALID_COPY_DIRECTION));
+    }
+}
