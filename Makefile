@@ -5,7 +5,7 @@ OTHER_PACKAGES := proof/fuzz proof/rust-cuda/kernels
 # The members that declare a place in the chapter.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check fuzz conformance mutants mutants-quick model-check lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check runtime-library cuda-programs-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check wasm-check playground playground-test fuzz conformance mutants mutants-quick model-check lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check runtime-library cuda-programs-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -59,6 +59,15 @@ aarch64-check: ## run programs for 64-bit ARM in qemu's emulation
 
 windows-check: ## run basic_streams for Windows in Wine
 	scripts/check-windows
+
+wasm-check: ## run basic_streams as WebAssembly in Node
+	scripts/check-wasm
+
+playground-test: ## test that folder in headless Chromium
+	scripts/playground-test
+
+playground: ## build a folder that runs lessons in a browser
+	scripts/build-playground
 
 fuzz: ## fuzz the software GPU for 5 minutes
 	scripts/fuzz 300

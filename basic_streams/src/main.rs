@@ -44,6 +44,7 @@ fn main() -> ExitCode {
             &[Iterations],
             verdicts::default_stream::run,
         )
+        .needs(&[Need::HostThreads])
         .part(
             "issue-order",
             "Does the order matter in which streams are given their work?",
@@ -62,5 +63,6 @@ fn main() -> ExitCode {
             &[Iterations],
             verdicts::connections::run,
         )
+        .needs(&[Need::Processes])
         .main()
 }

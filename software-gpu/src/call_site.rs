@@ -15,6 +15,7 @@
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::fmt;
+use std::panic::Location;
 use std::path::Path;
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
@@ -73,6 +74,26 @@ pub fn add_wrapper(folder: &'static str) {
     if !wrappers.contains(&folder) {
         wrappers.push(folder);
     }
+}
+
+/// Notes that the calling thread's next calls of the driver are made at `location`. A program in WebAssembly says so, because
+/// nothing can walk its stack; elsewhere the note has no effect.
+pub fn note(location: &'static Location<'static>) {
+    #[cfg(target_family = "wasm")]
+    NOTED.set(Some(location));
+    #[cfg(not(target_family = "wasm"))]
+    let _ = location;
+}
+
+#[cfg(target_family = "wasm")]
+thread_local! {
+    static NOTED: std::cell::Cell<Option<&'static Location<'static>>> = const { std::cell::Cell::new(None) };
+}
+
+/// The call site that the calling thread has noted last.
+#[cfg(target_family = "wasm")]
+fn noted() -> Option<&'static Location<'static>> {
+    NOTED.get()
 }
 
 /// The return addresses of a call of the driver.

@@ -23,6 +23,6 @@ pub mod host;
 pub mod reports;
 pub mod streams;
 
-pub use call_site::{add_harness, add_wrapper};
+pub use call_site::{add_harness, add_wrapper, note as note_call_site};
 pub use driver::{finish, last_error, last_fault, last_refusal, print_errors};
 pub use software_gpu_device::{exec, memory, order, ptx, timeline};

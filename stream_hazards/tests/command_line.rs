@@ -155,6 +155,49 @@ fn the_racy_program_of_one_file_is_wrong_and_reported() {
     assert!(lesson_tests::text(&other.stderr).contains("`racy`"));
 }
 
+/// The calls that `raw_order` can leave out.
+const CALLS: [&str; 7] = [
+    "record-loaded",
+    "wait-loaded",
+    "record-computed",
+    "wait-computed",
+    "record-emptied",
+    "wait-emptied",
+    "synchronize",
+];
+
+#[test]
+fn raw_order_is_right_with_all_calls_and_reported_without_any_one() {
+    let program = env!("CARGO_BIN_EXE_raw_order");
+    let whole = lesson_tests::run_raw(program, &[]);
+    let said = (lesson_tests::text(&whole.stdout), lesson_tests::text(&whole.stderr));
+    assert_eq!(said, ("0 of 524288 elements are wrong\n".into(), String::new()));
+    for call in CALLS {
+        let without = lesson_tests::run_raw(program, &[call]);
+        assert_eq!(lesson_tests::code(&without), Some(1), "{call}");
+        let reported = lesson_tests::text(&without.stderr);
+        assert!(reported.contains("software GPU: race"), "{call}: {reported}");
+        assert!(reported.contains("raw_order.rs:"), "{call}: {reported}");
+    }
+    let unknown = lesson_tests::run_raw(program, &["record"]);
+    assert_eq!(lesson_tests::code(&unknown), Some(2));
+    assert!(
+        lesson_tests::text(&unknown.stderr).contains("\"record\" is not a call of this program")
+    );
+}
+
+/// The playground has a box for each call, and arrows for the calls that make a dependency.
+#[test]
+fn the_playground_has_the_calls_of_raw_order() {
+    let boxes = include_str!("../../tools/playground/page/order.js");
+    let arrows = include_str!("../../tools/playground/page/diagram.js");
+    for call in CALLS {
+        assert!(boxes.contains(&format!("id: \"{call}\"")), "{call}");
+        assert!(arrows.contains(&format!("\"{call}\"")), "{call}");
+    }
+    assert_eq!(boxes.matches("{ id: \"").count(), CALLS.len());
+}
+
 #[test]
 fn raw_errors_prints_what_the_book_shows() {
     let output = lesson_tests::run_raw(env!("CARGO_BIN_EXE_raw_errors"), &[]);

@@ -17,7 +17,8 @@ pub trait Passed {
 /// A slice, as `#[kernel]` passes it: pointer and length.
 pub struct PassedSlice<T: DeviceCopy> {
     pointer: DevicePointer<T>,
-    len: usize,
+    /// A `usize` of the device, which has 64 bits whatever the host has.
+    len: u64,
 }
 
 impl<T: DeviceCopy> Passed for PassedSlice<T> {
@@ -72,7 +73,23 @@ macro_rules! scalars {
     )*};
 }
 
-scalars!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
+scalars!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
+
+/// Numbers of the device's pointer width, 64 bits, which a host of 32 bits widens.
+macro_rules! widened {
+    ($($scalar:ty as $passed:ty),*) => {$(
+        impl Argument<$scalar> for $scalar {
+            type Passed = $passed;
+
+            #[inline]
+            fn passed(self) -> $passed {
+                self as $passed
+            }
+        }
+    )*};
+}
+
+widened!(usize as u64, isize as i64);
 
 macro_rules! slices {
     ($($parameter:ty: $argument:ty;)*) => {$(
@@ -81,7 +98,7 @@ macro_rules! slices {
 
             #[inline]
             fn passed(self) -> PassedSlice<T> {
-                PassedSlice { pointer: self.as_device_ptr(), len: self.len() }
+                PassedSlice { pointer: self.as_device_ptr(), len: self.len() as u64 }
             }
         }
     )*};

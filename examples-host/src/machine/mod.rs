@@ -10,6 +10,7 @@ pub(crate) mod fingerprint;
 #[cfg(all(windows, target_env = "gnu"))]
 mod fused;
 pub mod host_clock;
+pub(crate) mod library;
 pub(crate) mod nvml;
 pub(crate) mod profiler_names;
 pub mod range;

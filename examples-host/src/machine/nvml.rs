@@ -1,7 +1,7 @@
 //! NVIDIA's management library (NVML), loaded where there is one: the driver's version and the link to the host, which the
 //! driver API does not tell.
 
-use libloading::{Library, Symbol};
+use crate::machine::library::{Library, Symbol};
 use std::ffi::{CStr, CString, c_char, c_int, c_uint, c_void};
 use std::ptr;
 

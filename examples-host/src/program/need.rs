@@ -23,6 +23,10 @@ pub enum Need {
     Multiprocessors(u32),
     /// So many engines that copy beside kernels at least: two for both directions at once.
     CopyEngines(u32),
+    /// Several host threads, which a program in WebAssembly does not have.
+    HostThreads,
+    /// Processes of its own, which a program in WebAssembly cannot start.
+    Processes,
 }
 
 impl fmt::Display for Need {
@@ -49,6 +53,8 @@ impl fmt::Display for Need {
                 f,
                 "{count} copy engines (CU_DEVICE_ATTRIBUTE_ASYNC_ENGINE_COUNT)"
             ),
+            Self::HostThreads => f.write_str("host threads (not in the browser)"),
+            Self::Processes => f.write_str("processes (not in the browser)"),
         }
     }
 }
@@ -75,6 +81,7 @@ impl Need {
             }
             Self::Multiprocessors(count) => Ok(device.multiprocessors()? >= count),
             Self::CopyEngines(count) => Ok(device.copy_engines()? >= count),
+            Self::HostThreads | Self::Processes => Ok(cfg!(not(target_family = "wasm"))),
         }
     }
 }

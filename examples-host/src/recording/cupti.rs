@@ -8,8 +8,8 @@
 use super::cupti_buffers;
 use super::record::Record;
 use crate::intervals::{Engine, Span};
+use crate::machine::library::Library;
 use cust::sys::{CUcontext, CUstream};
-use libloading::Library;
 use std::ffi::{CStr, OsString, c_char};
 use std::path::PathBuf;
 use std::sync::{Mutex, MutexGuard, OnceLock, PoisonError};

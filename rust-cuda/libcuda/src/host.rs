@@ -7,7 +7,7 @@
 //! While no driver is chosen the host is the machine.
 
 use crate::selection::{Driver, selected};
-use std::panic::resume_unwind;
+use std::panic::{Location, resume_unwind};
 use std::sync::OnceLock;
 use std::thread;
 use std::time::{Duration, Instant};
@@ -52,6 +52,14 @@ pub fn counting_work<R>(bytes: u64, body: impl FnOnce() -> R) -> R {
         software_gpu::host::counting_work(bytes);
     }
     result
+}
+
+/// Runs `call`, whose calls of the driver are made at the caller's line. In WebAssembly nothing can walk the stack, so the
+/// reports of the software GPU name the line that was noted last; elsewhere they find it themselves.
+#[track_caller]
+pub fn noted<R>(call: impl FnOnce() -> R) -> R {
+    software_gpu::note_call_site(Location::caller());
+    call()
 }
 
 /// The calling code reads `bytes` bytes of page-locked memory now. The software GPU's ordering checker compares that

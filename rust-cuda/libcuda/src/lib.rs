@@ -25,6 +25,11 @@
 //! - `timeline` writes a file of what the program did on the software GPU, when the environment asks for it.
 //! - `nvidia` finds and starts NVIDIA's library; `software` reaches the software GPU.
 //!
+//! # In WebAssembly
+//!
+//! Only the software GPU answers there. An indirect call needs a signature, so `software-gpu` exports the symbols itself, each
+//! with a slot of its own; `wasm_slots` stands for `slots`, `exports` and `before_selection`, and `no_nvidia` for `nvidia`.
+//!
 //! # As a shared library
 //!
 //! Built as a `cdylib` it is a `libcuda.so.1` that any program of the driver API can load (`make shared-library`). A
@@ -38,15 +43,25 @@
 //! so that the order of archives does not matter to linkers that read every archive once.
 
 mod annotations;
+#[cfg(not(target_family = "wasm"))]
 mod before_selection;
 mod exit;
+#[cfg(not(target_family = "wasm"))]
 mod exports;
 pub mod host;
 mod names;
+#[cfg(not(target_family = "wasm"))]
+mod nvidia;
+#[cfg(target_family = "wasm")]
+#[path = "no_nvidia.rs"]
 mod nvidia;
 pub mod observe;
 mod result;
 mod selection;
+#[cfg(not(target_family = "wasm"))]
+mod slots;
+#[cfg(target_family = "wasm")]
+#[path = "wasm_slots.rs"]
 mod slots;
 pub mod software;
 pub mod symbols;

@@ -38,8 +38,7 @@ type CuGetErrorName = unsafe extern "C" fn(error: CuResult, name: *mut *const c_
 pub(crate) struct Nvidia {
     /// Never unloaded: the driver keeps threads and exit handlers of its own.
     library: ManuallyDrop<Library>,
-    /// Which library, its CUDA version and its devices, in words.
-    pub(crate) description: String,
+    description: String,
 }
 
 impl Nvidia {
@@ -67,6 +66,11 @@ impl Nvidia {
                 NonNull::new(*address)
             })
         }
+    }
+
+    /// Which library, its CUDA version and its devices, in words.
+    pub(crate) fn description(self) -> String {
+        self.description
     }
 
     /// Initialises the driver and returns its number of devices, which is not 0.

@@ -212,7 +212,7 @@ fn choose(choice: Choice) -> Result<Selected, SelectError> {
                 return Ok(Selected {
                     choice,
                     driver: Driver::Nvidia,
-                    reason: nvidia.description,
+                    reason: nvidia.description(),
                 });
             }
             Err(reason) if choice == Choice::Nvidia => return Err(SelectError::Absent { reason }),

@@ -1,7 +1,9 @@
 //! The symbols by name: for calls that cust's bindings do not declare, and for tests.
 
+#[cfg(not(target_family = "wasm"))]
+use crate::exports;
 use crate::names::with_names;
-use crate::{exports, selection, slots};
+use crate::{selection, slots};
 use core::ffi::c_void;
 
 macro_rules! make_symbol {
@@ -28,7 +30,7 @@ pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
 /// The address of the exported function `name`, or `None` if this crate exports no such name.
 ///
 /// The address stays the same whichever driver is chosen: a call through it is forwarded like a
-/// call by name. Cast it to the function's type to call what cust's bindings do not declare:
+/// call by name. In WebAssembly, the software GPU's functions alone are exported. Cast it to the function's type to call what cust's bindings do not declare:
 ///
 /// ```
 /// use std::ffi::{c_int, c_void};
@@ -42,8 +44,10 @@ pub fn names() -> impl ExactSizeIterator<Item = &'static str> {
 /// # assert_eq!(unsafe { cu_stream_get_id(std::ptr::null_mut(), &mut id) }, 3);
 /// ```
 pub fn entry(name: &str) -> Option<*const c_void> {
-    let index = index_of(name)?;
-    Some(exports::EXPORTS[index] as *const c_void)
+    #[cfg(target_family = "wasm")]
+    return slots::exported(name);
+    #[cfg(not(target_family = "wasm"))]
+    Some(exports::EXPORTS[index_of(name)?] as *const c_void)
 }
 
 /// Whether the chosen driver has the function `name`; `false` while no driver is chosen.

@@ -49,6 +49,8 @@ use crate::activity::Activity;
 
 pub use c_abi::errors::CudaError;
 pub use c_abi::symbols::{entry_point, entry_points};
+#[cfg(target_family = "wasm")]
+pub use c_abi::{forward::Export, symbols::export};
 pub(crate) use checkers::ordering::{host_accessed, host_acquired, name_stream};
 pub use devices::count::use_count;
 pub use devices::profile_choice::{ChoiceError, profile, use_profile};

@@ -81,6 +81,9 @@ macro_rules! entry_point {
         pub(in crate::driver) unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::c_abi::types::CUresult {
             $crate::driver::c_abi::entry_point::guarded(stringify!($name), move || $body)
         }
+
+        #[cfg(target_family = "wasm")]
+        $crate::driver::c_abi::forward::export! { $name ($($parameter: $kind),*) }
     };
 }
 pub(in crate::driver) use entry_point;

@@ -3,6 +3,8 @@
 
 pub(super) mod entry_point;
 pub(super) mod errors;
+#[cfg(target_family = "wasm")]
+pub(super) mod forward;
 pub(super) mod handles;
 pub(super) mod introduced;
 pub(super) mod symbols;

@@ -41,6 +41,11 @@ macro_rules! table {
             $($((stringify!($name), Address($module::$name as *const c_void)),)*)*
         ];
         const NAMES: &[&str] = &[$($(stringify!($name),)*)*];
+
+        #[cfg(target_family = "wasm")]
+        static EXPORTS: &[(&str, &super::forward::Export)] = &[
+            $($((stringify!($name), &$module::$name::EXPORT),)*)*
+        ];
     };
 }
 
@@ -211,6 +216,15 @@ pub fn entry_point(name: &str) -> Option<*const c_void> {
         .iter()
         .find(|(candidate, _)| *candidate == name)
         .map(|(_, address)| address.0)
+}
+
+/// The symbol `name` as WebAssembly exports it.
+///
+/// `None` for a symbol that the software GPU does not implement.
+#[cfg(target_family = "wasm")]
+pub fn export(name: &str) -> Option<&'static super::forward::Export> {
+    let mut exports = EXPORTS.iter();
+    exports.find_map(|(candidate, export)| (*candidate == name).then_some(*export))
 }
 
 /// The names of all symbols that [`entry_point`] knows.

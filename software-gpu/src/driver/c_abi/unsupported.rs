@@ -13,6 +13,9 @@ macro_rules! refuse {
             pub(in crate::driver) unsafe extern "C" fn $name() -> CUresult {
                 refused(stringify!($name), $what)
             }
+
+            #[cfg(target_family = "wasm")]
+            super::forward::no_export! { $name }
         )*)*
     };
 }

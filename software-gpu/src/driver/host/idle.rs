@@ -75,7 +75,7 @@ pub(in crate::driver) fn wakes() {
 
 /// Without the thread, programs that wait outside of the driver hang, as they would without this file.
 fn start() -> Option<Thread> {
-    if cfg!(fuzzing) {
+    if cfg!(any(fuzzing, target_family = "wasm")) {
         return None;
     }
     let name = "CUDA modelled clock".to_owned();

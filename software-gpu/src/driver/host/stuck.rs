@@ -151,6 +151,7 @@ fn thread(task: Option<u32>, name: &str) -> String {
 static HOST_FUNCTIONS: Mutex<Option<u32>> = Mutex::new(None);
 
 /// The calling thread runs the host functions.
+#[cfg(not(target_family = "wasm"))]
 pub(in crate::driver) fn runs_host_functions() {
     *HOST_FUNCTIONS
         .lock()

@@ -68,8 +68,21 @@ pub(in crate::driver) mod current {
         IN_HOST_FUNCTION.get()
     }
 
+    #[cfg(not(target_family = "wasm"))]
     pub(in crate::driver) fn enter_host_functions() {
         IN_HOST_FUNCTION.set(true);
+    }
+
+    /// Runs a host function at `at` on the program's only thread, which is the program's again afterwards.
+    #[cfg(target_family = "wasm")]
+    pub(in crate::driver) fn during_host_function<R>(at: Time, run: impl FnOnce() -> R) -> R {
+        let (clock, ordinal) = (CLOCK.replace(at), ORDINAL.take());
+        IN_HOST_FUNCTION.set(true);
+        let result = run();
+        IN_HOST_FUNCTION.set(false);
+        CLOCK.set(clock);
+        ORDINAL.set(ordinal);
+        result
     }
 
     /// Begins anew.

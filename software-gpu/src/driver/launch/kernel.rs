@@ -406,7 +406,8 @@ fn run(grid: &Grid<'_>, hold: &WriteHold<'_>) -> (Result<GridCost, Fault>, Optio
             (exec::execute(grid, hold), None)
         }
     };
-    if rayon::current_thread_index().is_none() {
+    // Without threads, rayon executes on the program's only one.
+    if cfg!(target_family = "wasm") || rayon::current_thread_index().is_none() {
         return execute();
     }
     thread::scope(|scope| {

@@ -1,0 +1,162 @@
+// The playground in headless Chromium, as a student meets it, from a static server. The folder PLAYGROUND holds what
+// `make playground` writes; SCREENSHOTS, if set, gets pictures at three widths.
+
+import assert from "node:assert/strict";
+import { readFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import path from "node:path";
+import { after, afterEach, before, beforeEach, test } from "node:test";
+import { chromium } from "playwright-core";
+
+const TYPES = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css", ".json": "application/json" };
+const SLOW = { timeout: 120_000 };
+let browser;
+let server;
+let address;
+let page;
+let complaints;
+
+before(async () => {
+  server = createServer(async (request, response) => {
+    const name = new URL(request.url, "http://localhost").pathname.replace(/\/$/, "/index.html");
+    try {
+      const bytes = await readFile(path.join(process.env.PLAYGROUND, name));
+      const type = TYPES[path.extname(name)] ?? "application/octet-stream";
+      response.writeHead(200, { "content-type": type, "content-length": bytes.length }).end(bytes);
+    } catch {
+      response.writeHead(404).end();
+    }
+  });
+  await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+  address = `http://127.0.0.1:${server.address().port}/`;
+  // Where CI runs as root, Chromium's own sandbox cannot.
+  const args = process.getuid?.() === 0 ? ["--no-sandbox"] : [];
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium", args });
+});
+
+after(async () => {
+  await browser?.close();
+  server?.close();
+});
+
+beforeEach(async () => {
+  complaints = [];
+  page = await browser.newPage({ viewport: { width: 1200, height: 900 } });
+  page.on("console", (message) => complaints.push(`console: ${message.text()}`));
+  page.on("pageerror", (error) => complaints.push(`error: ${error}`));
+  page.on("response", (response) => response.ok() || complaints.push(`${response.status()}: ${response.url()}`));
+  page.on("request", (request) => {
+    if (!request.url().startsWith(address) && !/^(data|blob):/.test(request.url())) complaints.push(`request: ${request.url()}`);
+  });
+});
+
+afterEach(async () => {
+  await page.close();
+  assert.deepEqual(complaints, []);
+});
+
+async function open(hash = "") {
+  await page.goto(address + hash);
+  await page.waitForFunction(() => "ready" in document.documentElement.dataset);
+}
+
+const box = (call) => page.locator(`#calls input[value="${call}"]`);
+const missing = () => page.locator("#diagram g[role=button]");
+const report = () => page.locator("#report").innerText();
+
+// The status of the order's section says this, after another run.
+async function orderSays(text) {
+  await page.locator("#order-status", { hasText: text }).waitFor(SLOW);
+}
+
+async function openOrder() {
+  await open();
+  await page.locator("#order").scrollIntoViewIfNeeded();
+  await orderSays("0 of 524288 elements are wrong. 0 reports.");
+}
+
+test("three-way runs with other chunks, and its timeline and claims appear", async () => {
+  await open("#basic_streams/three-way");
+  assert.match(await page.locator("#question").innerText(), /three streams/);
+  await page.getByLabel("Chunks").fill("4");
+  await page.getByLabel("Size").fill("4MiB");
+  await page.getByRole("button", { name: "Run" }).click();
+  await page.locator("#lesson-status", { hasText: /holds|hold\./ }).waitFor(SLOW);
+  assert.match(await page.locator("#lesson-status").innerText(), /^The lesson holds\. It ran for [\d.]+ s\.$/);
+  const charts = page.frameLocator("#timeline").locator("#charts .chart");
+  await charts.first().waitFor();
+  assert.ok((await page.locator("#claims li").count()) > 5);
+  const printed = await page.locator("#printed").textContent();
+  assert.match(printed, /Measurement \(modelled\)/);
+  assert.match(printed, /4 MiB in 4 chunks|4 chunks/);
+});
+
+test("an option with a wrong value is explained", async () => {
+  await open("#basic_streams/three-way");
+  await page.getByLabel("Chunks").fill("none");
+  await page.getByLabel("Chunks").press("Enter");
+  await page.locator("#lesson-status", { hasText: "An option has a wrong value." }).waitFor(SLOW);
+  assert.match(await page.locator("#printed").innerText(), /invalid value 'none'/);
+});
+
+test("a part that needs threads is not offered", async () => {
+  await open();
+  const option = page.locator("#part option", { hasText: "default-stream" });
+  assert.equal(await option.isDisabled(), true);
+  assert.match(await option.innerText(), /not in the browser/);
+});
+
+test("without an event the result is wrong, and the report and the missing arrow say why", async () => {
+  await openOrder();
+  assert.equal(await missing().count(), 0);
+  assert.equal(await report(), "The checker reports nothing.");
+  await box("wait-loaded").uncheck();
+  await orderSays(/[1-9]\d* of 524288 elements are wrong\. [1-9]\d* report/);
+  assert.match(await report(), /raw_order\.rs:\d+/);
+  assert.equal(await missing().count(), 2);
+  // The arrow repairs it.
+  await missing().first().click();
+  await orderSays("0 of 524288 elements are wrong. 0 reports.");
+  assert.ok(await box("wait-loaded").isChecked());
+  assert.equal(await missing().count(), 0);
+});
+
+test("each call can be left out alone, the checker reports it, and the keyboard repairs it", async () => {
+  await openOrder();
+  const calls = await page.locator("#calls input").evaluateAll((boxes) => boxes.map(({ value }) => value));
+  assert.equal(calls.length, 7);
+  for (const call of calls) {
+    await box(call).uncheck();
+    await orderSays(/\. [1-9]\d* reports?\.$/);
+    assert.ok(await missing().count(), call);
+    await missing().first().focus();
+    await page.keyboard.press("Enter");
+    await orderSays("0 of 524288 elements are wrong. 0 reports.");
+    assert.ok(await box(call).isChecked(), call);
+  }
+});
+
+test("no width needs a horizontal scroll bar, and every field has a label", async () => {
+  for (const scheme of ["light", "dark"]) {
+    await page.emulateMedia({ colorScheme: scheme });
+    for (const width of [390, 900, 1600]) {
+      await page.setViewportSize({ width, height: 900 });
+      await openOrder();
+      await box("record-computed").uncheck();
+      await orderSays(/\. [1-9]\d* reports?\.$/);
+      const found = await page.evaluate(() => document.documentElement.scrollWidth);
+      assert.ok(found <= width, `${found} pixels at ${width}`);
+      const unlabelled = await page.evaluate(() =>
+        [...document.querySelectorAll("input, select")].filter((field) => !field.labels.length).map(({ id }) => id),
+      );
+      assert.deepEqual(unlabelled, []);
+      if (process.env.SCREENSHOTS) {
+        await page.locator("#run").click();
+        await page.locator("#lesson-status", { hasText: /holds|hold\./ }).waitFor(SLOW);
+        await page.waitForTimeout(300);
+        const file = path.join(process.env.SCREENSHOTS, `playground-${scheme}-${width}.png`);
+        await page.screenshot({ path: file, fullPage: true });
+      }
+    }
+  }
+});
