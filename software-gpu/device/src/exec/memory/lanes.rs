@@ -376,6 +376,29 @@ impl<'g> Context<'g> {
         }
     }
 
+    /// Tells the checkers of a whole warp that loads words, in halves that are simple.
+    #[inline(never)]
+    pub(super) fn watch_halves<A: AddressCell>(
+        &mut self,
+        site: &Site,
+        together: &Together<'g>,
+        row: &[A; LANES],
+        halves: [Half; 2],
+    ) {
+        if together.target.global.is_some() || halves != [Half::Row; 2] {
+            return self.watch_together(site, Access::Load, together, row, 0);
+        }
+        for first in [0, HALF] {
+            let target = Target {
+                pointer: together.at(row, first),
+                global: None,
+                remote: together.target.remote,
+            };
+            let bytes = HALF as u64 * site.lane_bytes();
+            self.watch_access(site, Access::Load, &target, bytes, first);
+        }
+    }
+
     /// Tells the checkers of the lanes under the mask. `same` has the lanes whose store to shared memory changes nothing.
     #[inline(never)]
     pub(super) fn watch_together<A: AddressCell>(

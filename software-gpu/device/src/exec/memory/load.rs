@@ -48,7 +48,7 @@ unsafe fn load_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, slot: Slot)
             if let Some(together) = cx.halves_together(site, &row) {
                 cx.count_together(site, &row, &together, Access::Load);
                 if cx.watch.is_some() {
-                    cx.watch_together(site, Access::Load, &together, &row, 0);
+                    cx.watch_halves(site, &together, &row, halves);
                 }
                 // SAFETY: the memory of all lanes is checked, and the site's rows are rows of the frame.
                 return unsafe { load_halves(cx, site, &row, halves, &together) };
