@@ -6,7 +6,8 @@ use super::super::op::{Handler, Op, Slot};
 use super::super::warp_handlers::{LANES, Shape, handler};
 use super::super::watch::Scattered;
 use super::cells::{read, set_cell};
-use super::lanes::{AddressCell, HALF, Half, Pattern, Together};
+use super::lanes::Together;
+use super::pattern::{AddressCell, HALF, Half, Pattern};
 use super::target::{Sectors, addresses};
 use super::{Site, note_lane_by_lane};
 

@@ -4,16 +4,13 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use super::super::grid::{Grid, execute};
-use super::super::latencies::Latencies;
-use super::super::program::Executable;
-use super::super::{GridCost, execute_checked};
+use crate::exec::{Executable, Grid, GridCost, Latencies, execute, execute_checked};
 use crate::memory::{AddressSpace, AllocationKind, PAGE, WriteHold};
 use crate::timeline::Profile;
 
 thread_local! {
     /// Accesses of warps that went lane by lane.
-    pub(super) static LANE_BY_LANE: Cell<u32> = const { Cell::new(0) };
+    pub(in crate::exec) static LANE_BY_LANE: Cell<u32> = const { Cell::new(0) };
 }
 
 const LANES: usize = 32;
@@ -229,7 +226,9 @@ fn no_pattern_goes_lane_by_lane() {
     for (step, text) in STEPS {
         for shared in [false, true] {
             let module = load(&kernel(text, shared));
-            let cases = patterns.iter().flat_map(|pattern| [(pattern, false), (pattern, true)]);
+            let cases = patterns
+                .iter()
+                .flat_map(|pattern| [(pattern, false), (pattern, true)]);
             for (pattern, checked) in cases {
                 let machine = Machine::new(pattern);
                 LANE_BY_LANE.set(0);
