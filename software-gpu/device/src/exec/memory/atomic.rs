@@ -9,7 +9,7 @@ use super::super::fault::Access;
 use super::super::op::{Handler, Op};
 use super::super::warp_handlers::{Shape, handler};
 use super::cells::{cell, read, set_cell, write};
-use super::lanes::AddressCell;
+use super::pattern::AddressCell;
 use super::target::{Sectors, Target, addresses};
 use super::{Site, is_parameter, note_lane_by_lane};
 

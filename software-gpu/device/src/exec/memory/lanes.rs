@@ -2,8 +2,8 @@
 //!
 //! The lowest and the highest address of a warp tell whether all lanes access the same memory, and all addresses together
 //! whether they are aligned. What this does not settle (two allocations, an invalid address) goes lane by lane.
-
-use std::ops::{BitAnd, BitOr, BitXor};
+#[cfg(test)]
+pub(super) mod tests;
 
 use crate::memory::PAGE;
 
@@ -12,169 +12,9 @@ use super::super::fault::Access;
 use super::super::touched::Touched;
 use super::super::warp_handlers::LANES;
 use super::super::watch::Scattered;
+use super::pattern::{AddressCell, Extent, HALF, Half};
 use super::target::{SECTOR, Target};
 use super::{Site, is_local};
-
-/// A cell of an address row: of 32 or 64 bits.
-pub(super) trait AddressCell:
-    Copy + Ord + Into<u64> + BitAnd<Output = Self> + BitOr<Output = Self> + BitXor<Output = Self>
-{
-    /// No bit set, and every bit.
-    const ZERO: Self;
-    const ONES: Self;
-
-    /// The low bits of `value`.
-    fn low_bits(value: u64) -> Self;
-
-    /// The sum without its carry.
-    fn plus(self, other: Self) -> Self;
-
-    /// Every bit if `mask` has the lane, otherwise none.
-    fn selected(mask: u32, lane: usize) -> Self;
-}
-
-macro_rules! address_cells {
-    ($($cell:ty)*) => {$(
-        impl AddressCell for $cell {
-            const ZERO: Self = 0;
-            const ONES: Self = !0;
-
-            #[inline(always)]
-            fn low_bits(value: u64) -> Self {
-                value as Self
-            }
-
-            #[inline(always)]
-            fn plus(self, other: Self) -> Self {
-                self.wrapping_add(other)
-            }
-
-            #[inline(always)]
-            fn selected(mask: u32, lane: usize) -> Self {
-                Self::from(mask >> lane & 1).wrapping_neg()
-            }
-        }
-    )*};
-}
-
-address_cells!(u32 u64);
-
-/// Whether the cells are `first`, `first + bytes`, `first + 2 bytes`, ….
-#[inline(always)]
-fn contiguous<A: AddressCell>(row: &[A; LANES], bytes: u64) -> bool {
-    let mut differs = A::ZERO;
-    for lane in 0..LANES {
-        differs = differs | row[lane] ^ row[0].plus(A::low_bits(lane as u64 * bytes));
-    }
-    differs == A::ZERO && row[0] <= row[LANES - 1]
-}
-
-/// Lanes of half a warp: tiles of matrices are 16 wide.
-pub(super) const HALF: usize = LANES / 2;
-
-/// What the addresses of half a warp are, where they are simple.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Half {
-    /// `first`, `first + 4`, `first + 8`, …: words in a row.
-    Row,
-    /// All the same.
-    Same,
-}
-
-/// What the addresses of a whole warp are.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Pattern {
-    /// One behind the other, as far apart as a lane has bytes.
-    Row,
-    /// Of words, each half by itself.
-    Halves([Half; 2]),
-    /// Anything else.
-    Any,
-}
-
-impl Pattern {
-    /// Of the lanes under a mask. It takes note of whole warps only.
-    #[inline(always)]
-    pub fn of<A: AddressCell>(site: &Site, row: &[A; LANES], mask: u32) -> Self {
-        if mask != !0 {
-            return Self::Any;
-        }
-        if (site.bytes, site.count, site.wide) != (4, 1, false) {
-            return match contiguous(row, site.lane_bytes()) {
-                true => Self::Row,
-                false => Self::Any,
-            };
-        }
-        let [Some(low), Some(high)] = [half(row, 0), half(row, HALF)] else {
-            return Self::Any;
-        };
-        let follows = row[HALF] == row[0].plus(A::low_bits(4 * HALF as u64)) && row[0] < row[HALF];
-        match [low, high] {
-            [Half::Row, Half::Row] if follows => Self::Row,
-            [Half::Same, Half::Same] if row[0] == row[HALF] => Self::Any,
-            halves => Self::Halves(halves),
-        }
-    }
-}
-
-/// What the half warp from lane `first` on does, if it is simple.
-#[inline(always)]
-fn half<A: AddressCell>(row: &[A; LANES], first: usize) -> Option<Half> {
-    let (mut steps, mut differs) = (A::ZERO, A::ZERO);
-    for lane in 0..HALF {
-        let cell = row[first + lane];
-        steps = steps | cell ^ row[first].plus(A::low_bits(4 * lane as u64));
-        differs = differs | cell ^ row[first];
-    }
-    // The sums have no carry where the last cell is the largest.
-    match (steps == A::ZERO, differs == A::ZERO) {
-        (true, _) if row[first] <= row[first + HALF - 1] => Some(Half::Row),
-        (_, true) => Some(Half::Same),
-        _ => None,
-    }
-}
-
-/// The lowest and the highest cell of the lanes under a mask, and the bits that any of them has.
-struct Extent {
-    low: u64,
-    high: u64,
-    bits: u64,
-}
-
-impl Extent {
-    #[inline(always)]
-    fn of<A: AddressCell>(row: &[A; LANES], mask: u32) -> Self {
-        let (mut low, mut high, mut bits) = (A::ONES, A::ZERO, A::ZERO);
-        if mask == !0 {
-            for cell in row {
-                (low, high, bits) = (low.min(*cell), high.max(*cell), bits | *cell);
-            }
-        } else {
-            for lane in 0..LANES {
-                let selected = A::selected(mask, lane);
-                let cell = row[lane] & selected;
-                low = low.min(row[lane] | selected ^ A::ONES);
-                (high, bits) = (high.max(cell), bits | cell);
-            }
-        }
-        Self {
-            low: low.into(),
-            high: high.into(),
-            bits: bits.into(),
-        }
-    }
-
-    /// Of a whole warp whose halves are simple.
-    #[inline(always)]
-    fn of_halves<A: AddressCell>(row: &[A; LANES]) -> Self {
-        let (first, second) = (row[0], row[HALF]);
-        Self {
-            low: first.min(second).into(),
-            high: row[HALF - 1].max(row[LANES - 1]).into(),
-            bits: (first | second).into(),
-        }
-    }
-}
 
 /// The memory that all lanes of a warp access, found and checked.
 pub(super) struct Together<'g> {
@@ -373,6 +213,29 @@ impl<'g> Context<'g> {
                 last = end / PAGE;
                 self.hold.before_store(allocation, offset, bytes);
             }
+        }
+    }
+
+    /// Tells the checkers of a whole warp that loads words, in halves that are simple.
+    #[inline(never)]
+    pub(super) fn watch_halves<A: AddressCell>(
+        &mut self,
+        site: &Site,
+        together: &Together<'g>,
+        row: &[A; LANES],
+        halves: [Half; 2],
+    ) {
+        if together.target.global.is_some() || halves != [Half::Row; 2] {
+            return self.watch_together(site, Access::Load, together, row, 0);
+        }
+        for first in [0, HALF] {
+            let target = Target {
+                pointer: together.at(row, first),
+                global: None,
+                remote: together.target.remote,
+            };
+            let bytes = HALF as u64 * site.lane_bytes();
+            self.watch_access(site, Access::Load, &target, bytes, first);
         }
     }
 

@@ -6,7 +6,8 @@ use super::super::op::{Handler, Op, Slot};
 use super::super::warp_handlers::{LANES, Shape, handler};
 use super::super::watch::Scattered;
 use super::cells::{read, set_cell};
-use super::lanes::{AddressCell, HALF, Half, Pattern, Together};
+use super::lanes::Together;
+use super::pattern::{AddressCell, HALF, Half, Pattern};
 use super::target::{Sectors, addresses};
 use super::{Site, note_lane_by_lane};
 
@@ -48,7 +49,7 @@ unsafe fn load_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, slot: Slot)
             if let Some(together) = cx.halves_together(site, &row) {
                 cx.count_together(site, &row, &together, Access::Load);
                 if cx.watch.is_some() {
-                    cx.watch_together(site, Access::Load, &together, &row, 0);
+                    cx.watch_halves(site, &together, &row, halves);
                 }
                 // SAFETY: the memory of all lanes is checked, and the site's rows are rows of the frame.
                 return unsafe { load_halves(cx, site, &row, halves, &together) };

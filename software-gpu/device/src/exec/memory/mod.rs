@@ -1,14 +1,15 @@
 //! Loads, stores and atomics: addresses of a warp to host memory.
 //!
 //! A warp whose 32 addresses lie side by side and aligned is served by one bounds check and a copy of rows; any other
-//! pattern by one check and a loop of the lanes, in ascending order. What one check does not settle goes lane by lane. Kernels that race with themselves race here too: accesses are plain
-//! machine accesses through raw pointers, atomics are the host's.
+//! pattern by one check and a loop of the lanes, in ascending order. What one check does not settle goes lane by lane.
+//! Kernels that race with themselves race here too: accesses are plain machine accesses through raw pointers, atomics on
+//! global memory are the host's.
 //!
 //! Generic addresses: shared, local and parameter space appear in windows that no device allocation and no host
 //! pointer can lie in; everything else is global. Constant space is global memory.
 //!
-//! `target` finds the memory behind an address and checks it, `lanes` that of a warp; `cells` reads and writes elements and register cells;
-//! `load`, `store`, `atomic`, `copy`, `tensor_copy`, `mbarrier` and `matrix` are the handlers.
+//! `target` finds the memory behind an address and checks it, `lanes` that of a warp, whose addresses have a `pattern`;
+//! `cells` reads and writes elements and register cells; `load`, `store`, `atomic`, `copy`, `tensor_copy`, `mbarrier` and `matrix` are the handlers.
 
 mod atomic;
 mod cells;
@@ -18,8 +19,7 @@ mod load;
 mod matrix;
 mod mbarrier;
 mod near;
-#[cfg(test)]
-mod patterns;
+mod pattern;
 mod store;
 mod target;
 mod tensor_copy;
@@ -119,7 +119,7 @@ pub(super) fn generic(address: u64) -> (Space, u64) {
 #[inline(always)]
 fn note_lane_by_lane() {
     #[cfg(test)]
-    patterns::LANE_BY_LANE.set(patterns::LANE_BY_LANE.get() + 1);
+    lanes::tests::LANE_BY_LANE.set(lanes::tests::LANE_BY_LANE.get() + 1);
 }
 
 /// Whether an address of the site lies in local memory, where lanes with adjacent addresses are not adjacent.

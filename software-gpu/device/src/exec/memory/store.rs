@@ -6,7 +6,8 @@ use super::super::op::{Handler, Op, Slot};
 use super::super::warp_handlers::{LANES, Shape, handler};
 use super::super::watch::Scattered;
 use super::cells::{cell, read, write};
-use super::lanes::{AddressCell, Pattern, Together};
+use super::lanes::Together;
+use super::pattern::{AddressCell, Pattern};
 use super::target::{Sectors, addresses};
 use super::{Site, is_parameter, note_lane_by_lane};
 

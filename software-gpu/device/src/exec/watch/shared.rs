@@ -260,6 +260,14 @@ impl Shared {
         let view = order.view(warp);
         let now = self.now(&view, site, access, lanes.lane);
         let shift = self.granule_bytes.trailing_zeros();
+        if (lanes.count, lanes.bytes) == (1, self.granule_bytes) && access != Access::Load {
+            let granule = lanes.address >> shift;
+            let (cell, lists) = self.history.granule(granule);
+            if let Some(earlier) = cell.meet_store(lists, &view, now, same) {
+                self.race(granule, earlier, now);
+            }
+            return;
+        }
         let aligned = (lanes.address | lanes.bytes) & (self.granule_bytes - 1) == 0;
         let each = lanes.bytes >> shift;
         if aligned && each.is_power_of_two() && lanes.count > 1 {

@@ -539,8 +539,11 @@ impl Granule {
         now: Kept,
         same: bool,
     ) -> Option<Kept> {
-        let known = |earlier: &Kept| view.knows_all(earlier.moment());
-        if !(known(&self.store) && self.loads.all(lists, known)) {
+        let harmless = |earlier: &Kept| {
+            let atomic = earlier.is_strong() && now.is_strong();
+            atomic || view.knows_all(earlier.moment())
+        };
+        if !(harmless(&self.store) && self.loads.all(lists, harmless)) {
             return self.meet(lists, view, now, same);
         }
         self.store = now;

@@ -4,16 +4,13 @@
 use std::cell::Cell;
 use std::collections::BTreeSet;
 
-use super::super::grid::{Grid, execute};
-use super::super::latencies::Latencies;
-use super::super::program::Executable;
-use super::super::{GridCost, execute_checked};
+use crate::exec::{Executable, Grid, GridCost, Latencies, execute, execute_checked};
 use crate::memory::{AddressSpace, AllocationKind, PAGE, WriteHold};
 use crate::timeline::Profile;
 
 thread_local! {
     /// Accesses of warps that went lane by lane.
-    pub(super) static LANE_BY_LANE: Cell<u32> = const { Cell::new(0) };
+    pub(in crate::exec) static LANE_BY_LANE: Cell<u32> = const { Cell::new(0) };
 }
 
 const LANES: usize = 32;
@@ -121,7 +118,13 @@ ret;
     )
 }
 
-/// Memory with two buffers, the indices and the results.
+fn load(source: &str) -> Executable {
+    let module = crate::ptx::parse(source).expect("is PTX");
+    let module = Executable::new(&module, Latencies::of(&Profile::h200()), &|_| None);
+    module.expect("is understood")
+}
+
+/// Memory with a buffer, the indices and the results.
 struct Machine {
     space: AddressSpace,
     data: u64,
@@ -165,10 +168,7 @@ impl Machine {
         words
     }
 
-    fn run(&self, source: &str, mask: u32, checked: bool) -> GridCost {
-        let module = crate::ptx::parse(source).expect("is PTX");
-        let module = Executable::new(&module, Latencies::of(&Profile::h200()), &|_| None);
-        let module = module.expect("is understood");
+    fn run(&self, module: &Executable, mask: u32, checked: bool) -> GridCost {
         let mut parameters = Vec::new();
         for address in [self.data, self.index, self.out] {
             parameters.extend_from_slice(&address.to_le_bytes());
@@ -222,20 +222,24 @@ fn expected(pattern: &Pattern, step: &str) -> (Vec<u32>, Vec<u32>) {
 
 #[test]
 fn no_pattern_goes_lane_by_lane() {
-    let mut accesses = 0;
-    for pattern in patterns() {
-        for (step, text) in STEPS {
-            for (shared, checked) in [(false, false), (false, true), (true, false), (true, true)] {
-                let machine = Machine::new(&pattern);
+    let (patterns, mut accesses) = (patterns(), 0);
+    for (step, text) in STEPS {
+        for shared in [false, true] {
+            let module = load(&kernel(text, shared));
+            let cases = patterns
+                .iter()
+                .flat_map(|pattern| [(pattern, false), (pattern, true)]);
+            for (pattern, checked) in cases {
+                let machine = Machine::new(pattern);
                 LANE_BY_LANE.set(0);
-                let cost = machine.run(&kernel(text, shared), pattern.mask, checked);
+                let cost = machine.run(&module, pattern.mask, checked);
                 let what = (pattern.name, pattern.mask, step, shared, checked);
                 assert_eq!(LANE_BY_LANE.get(), 0, "{what:?}");
-                let (values, words) = expected(&pattern, step);
+                let (values, words) = expected(pattern, step);
                 assert_eq!(machine.words(machine.out, LANES), values, "{what:?}");
                 assert_eq!(machine.words(machine.data, WORDS), words, "{what:?}");
                 if !shared {
-                    traffic_is_that_of_the_lanes(&machine, &pattern, step, &cost);
+                    traffic_is_that_of_the_lanes(&machine, pattern, step, &cost);
                 }
                 accesses += 1;
             }
@@ -291,7 +295,7 @@ fn lanes_of_two_allocations_go_one_by_one() {
     pattern.words[LANES - 1] = distance as u32;
     machine.fill(machine.index, &pattern.words);
     LANE_BY_LANE.set(0);
-    machine.run(&kernel(STEPS[0].1, false), !0, false);
+    machine.run(&load(&kernel(STEPS[0].1, false)), !0, false);
     assert_eq!(LANE_BY_LANE.get(), 1);
     let values = machine.words(machine.out, LANES);
     assert_eq!(values[LANES - 1], pattern.words[0]);
