@@ -110,6 +110,14 @@ class Chart {
     return this.groups.find((group) => group.title === title);
   }
 
+  // What arrows connect: a call and what it enqueued, an operation and one that waited for it.
+  get pairs() {
+    return this.connected ??= {
+      enqueued: this.calls.filter((call) => call.enqueued).map((call) => [call, call.enqueued]),
+      waited: this.dependencies.map(([from, to]) => [this.operations[from], this.operations[to]]),
+    };
+  }
+
   // When an engine was busy, as disjoint spans in order, by its name.
   get busy() {
     const rows = this.group("engines")?.rows ?? [];

@@ -3,8 +3,7 @@
 function paintMarks(sheet, chart) {
   const near = related(sheet.chosen);
   if (sheet.critical) paintCritical(sheet, chart);
-  const enqueued = chart.calls.filter((call) => call.enqueued).map((call) => [call, call.enqueued]);
-  const waited = chart.dependencies.map(([from, to]) => [chart.operations[from], chart.operations[to]]);
+  const { enqueued, waited } = chart.pairs;
   paintArrows(sheet, enqueued, { shown: sheet.calls, colour: sheet.colours.call, fromStart: true });
   paintArrows(sheet, waited, { shown: sheet.dependencies, colour: sheet.colours.arrow });
   paintRelated(sheet, chart, near);
@@ -15,11 +14,13 @@ function paintMarks(sheet, chart) {
 }
 
 // From one thing to another, in the last row in which each stands. Those of what is pointed at are strong, even where the
-// others are switched off. Two things within one folded row need none.
+// others are switched off. Two things within one folded row need none. Arrows between the same pixels are one: of a hundred thousand, a
+// few thousand are left, and the others would be under them.
 function paintArrows({ context, width, x, chosen }, pairs, { shown, colour, fromStart }) {
   const [lines, heads] = [new Path2D(), new Path2D()];
   const [chosenLines, chosenHeads] = [new Path2D(), new Path2D()];
   let count = 0;
+  const painted = new Set();
   for (const [a, b] of pairs) {
     const strong = a === chosen || b === chosen;
     if (!shown && !strong) continue;
@@ -27,6 +28,9 @@ function paintArrows({ context, width, x, chosen }, pairs, { shown, colour, from
     if (Math.max(left, right) < 0 || Math.min(left, right) > width) continue;
     const [p, q] = [a.stands.at(-1), b.stands.at(-1)];
     if (!p || !q || (p.folded && q.folded && p.top === q.top)) continue;
+    const place = placeOf(left, right, p.top, q.top);
+    if (!strong && painted.has(place)) continue;
+    painted.add(place);
     count += 1;
     const down = q.top >= p.top;
     const level = q.top === p.top;
@@ -45,6 +49,12 @@ function paintArrows({ context, width, x, chosen }, pairs, { shown, colour, from
   context.fill(chosenHeads);
 }
 
+// A number for the pixels between which a line goes, at most 53 bits of it.
+function placeOf(fromX, toX, fromY, toY) {
+  const bits = (at, most) => Math.min(Math.max(Math.round(at) + 8, 0), most - 1);
+  return ((bits(fromX, 8192) * 8192 + bits(toX, 8192)) * 8192 + bits(fromY, 8192)) * 8192 + bits(toY, 8192);
+}
+
 function arrow(lines, heads, fromX, fromY, toX, toY) {
   const angle = Math.atan2(toY - fromY, toX - fromX || 0.01);
   const [dx, dy] = [Math.cos(angle), Math.sin(angle)];
@@ -59,12 +69,16 @@ function arrow(lines, heads, fromX, fromY, toX, toY) {
 function paintCritical({ context, width, x, colours }, chart) {
   const line = new Path2D();
   let from = null;
+  const painted = new Set();
   for (const operation of chart.critical) {
     const stand = operation.stands.at(-1);
     const [left, right] = [x(operation.start), x(operation.end)];
     const y = stand.top + stand.height - 1.5;
     const near = Math.max(right, from?.[0] ?? right) >= 0 && Math.min(left, from?.[0] ?? left) <= width;
-    if (near) {
+    // What is narrower than a pixel is painted once in each pixel and row.
+    const place = right - left < 1 ? placeOf(left, from?.[0] ?? left, y, from?.[1] ?? y) : null;
+    if (near && !painted.has(place)) {
+      if (place !== null) painted.add(place);
       if (from) line.moveTo(...from);
       else line.moveTo(left, y);
       line.lineTo(left, y);

@@ -1,7 +1,9 @@
 // The page's data. That of a large page is compressed, and its times and places are differences.
 
 async function unpacked(element) {
-  const packed = Uint8Array.from(atob(element.textContent), (letter) => letter.charCodeAt(0));
+  const letters = atob(element.textContent);
+  const packed = new Uint8Array(letters.length);
+  for (let n = 0; n < packed.length; n++) packed[n] = letters.charCodeAt(n);
   const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream("gzip"));
   const data = JSON.parse(await new Response(stream).text());
   for (const chart of data.figures.flatMap((figure) => figure.charts)) addUp(chart);

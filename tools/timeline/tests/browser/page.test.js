@@ -659,6 +659,26 @@ test("a large page is packed, and says the same", async () => {
   assert.equal(await page.locator("#found").innerText(), "20000 found");
 });
 
+test("arrows between the same pixels are painted once", async () => {
+  await open("large.html");
+  const [lines, arrows] = await page.evaluate(() => {
+    const { chart, canvas } = shown[0];
+    chart.connected = { enqueued: [], waited: chart.operations.slice(1).map((operation, n) => [chart.operations[n], operation]) };
+    const original = Path2D.prototype.moveTo;
+    let count = 0;
+    Path2D.prototype.moveTo = function (...at) {
+      count += 1;
+      original.apply(this, at);
+    };
+    paint(chart, canvas, { ...sceneOf(chart), critical: false });
+    Path2D.prototype.moveTo = original;
+    return [count, chart.pairs.waited.length];
+  });
+  assert.equal(arrows, 59_999);
+  // Each arrow is a line and a head.
+  assert.ok(lines > 1_000 && lines < arrows, `${lines} lines and heads`);
+});
+
 test("of thirty thousand operations no more are painted than there are pixels", async () => {
   await open("many.html");
   await shot("light-many");
