@@ -1,7 +1,7 @@
 //! Reports of what the checkers have seen inside a kernel.
 
 use super::written_memory::{count, location};
-use crate::exec::{DivergentBarrier, Missing, NeverWritten, Observed, SharedRace};
+use crate::exec::{AbsentSource, DivergentBarrier, Missing, NeverWritten, Observed, SharedRace};
 use crate::memory::AddressSpace;
 use crate::reports::{self, Kind};
 
@@ -15,6 +15,9 @@ pub(in crate::driver) fn report(operation: u64, observed: &Observed, memory: &Ad
     }
     for found in &observed.divergent_barriers {
         divergent_barrier(operation, found);
+    }
+    for found in &observed.absent_sources {
+        absent_source(operation, found);
     }
 }
 
@@ -125,6 +128,19 @@ fn divergent_barrier(operation: u64, found: &DivergentBarrier) {
             lanes(found.lanes),
             found.barrier,
             lanes(found.absent),
+        )
+    });
+}
+
+fn absent_source(operation: u64, found: &AbsentSource) {
+    let place = &found.place;
+    let key = format!("{} {}", place.kernel, place.line);
+    reports::add(Kind::AbsentLane, key, vec![operation], || {
+        format!(
+            "absent lane: {place}: lanes {} of the warp shuffle values from lanes that do not take part; lanes {} do\n  the \
+             value is undefined (0 on an H100): let all lanes that are read take part, or give a width that ends before them",
+            lanes(found.lanes),
+            lanes(found.present),
         )
     });
 }

@@ -5,8 +5,11 @@
 //! that another block stores to are not reported: something else may order the blocks. All other reports are exact; above
 //! all, a kernel that updates fresh memory in place is found, although it writes the same bytes later.
 //!
+//! Bytes that may be padding are not reported: a structure is copied whole, and its members alone are written.
+//!
 //! Atomic operations other than exchanges read, and define nothing that was not defined before.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use crate::memory::{Allocation, ByteMap, ByteSet};
@@ -111,6 +114,10 @@ impl<'g> Unwritten<'g> {
             for gap in self.block.gaps(allocation, gap) {
                 let stride = accessor.stride.max(1);
                 let lane = (gap.start - offset) / stride;
+                let first = offset + lane * stride;
+                if self.is_padding(allocation, &gap, first..first + stride) {
+                    continue;
+                }
                 let next = Suspect {
                     allocation,
                     start: gap.start,
@@ -125,6 +132,34 @@ impl<'g> Unwritten<'g> {
                 self.suspect(next);
             }
         }
+    }
+
+    /// Whether unwritten bytes among those that a lane loads may be the padding of a structure that it copies: other bytes are
+    /// written, and the gap reaches from one of these to where a larger member, or the next structure, begins.
+    fn is_padding(
+        &mut self,
+        allocation: &'g Allocation,
+        gap: &Range<usize>,
+        loaded: Range<usize>,
+    ) -> bool {
+        /// No type has a larger alignment, so padding is less.
+        const ALIGNMENT: usize = 16;
+        let inside = loaded.start <= gap.start && gap.end <= loaded.end;
+        if !inside || gap.len() == loaded.len() || gap.len() >= ALIGNMENT {
+            return false;
+        }
+        let start = gap.start / ALIGNMENT * ALIGNMENT;
+        let around = start..(start + ALIGNMENT).min(allocation.len());
+        let before = Arc::clone(self.before(allocation));
+        let block = &self.block;
+        let mut gaps = before
+            .gaps(around)
+            .flat_map(|gap| block.gaps(allocation, gap));
+        let whole = gaps.find(|whole| whole.contains(&gap.start));
+        whole.is_some_and(|whole| {
+            let alignment = (whole.len() + 1).next_power_of_two();
+            whole.start > start && gap.end <= whole.end && whole.end.is_multiple_of(alignment)
+        })
     }
 
     fn suspect(&mut self, next: Suspect<'g>) {
