@@ -150,6 +150,12 @@ fn occupancy_is_known_of_a_kernel_without_a_context() {
     ))
     .unwrap();
     assert_eq!(blocks, 8);
+    // A quarter of a multiprocessor's shared memory, and 1 KiB reserved per block.
+    cu!(cuOccupancyMaxActiveBlocksPerMultiprocessor(
+        &mut blocks => *mut c_int, kernel => Handle, 32 => c_int, 57 << 10 => usize
+    ))
+    .unwrap();
+    assert_eq!(blocks, 3);
     cu!(cuOccupancyMaxPotentialBlockSize(
         &mut grid => *mut c_int, &mut block => *mut c_int, kernel => Handle, none => *const c_void, 0 => usize, 0 => c_int,
     ))

@@ -120,7 +120,14 @@ fn a_node_with_memory_that_the_program_has_given_back_fails() {
     child::passes(module_path!(), test, &[]);
 }
 
-/// Both lines are the program's own, where it has line numbers: here all calls are this crate's.
+/// The node's line, the launch's and the free's, where the program has line numbers as on Linux.
+#[test]
+#[cfg(target_os = "linux")]
+fn a_report_names_three_lines() {
+    let (_, found) = copied(page_locked, true);
+    assert_eq!(found[0].text.matches(".rs:").count(), 3, "{found:?}");
+}
+
 #[test]
 fn a_memset_node_of_freed_device_memory_fails() {
     let driver = Driver::new();

@@ -336,3 +336,70 @@ fn divergent_barriers_are_reported() {
     let words = "lanes 5-31 of the warp reach barrier 0 without lanes 0-4";
     assert!(reports[0].text.contains(words), "{}", reports[0].text);
 }
+
+#[test]
+fn a_pitched_allocation_is_copied_whole() {
+    let driver = Driver::new();
+    let copied = |written_rows: usize| {
+        let (mut base, mut pitch): (Address, usize) = (0, 0);
+        let (width, rows) = (100, 8_usize);
+        cu!(cuMemAllocPitch_v2(
+            &mut base => *mut Address, &mut pitch => *mut usize, width => usize, rows => usize, 4 => u32,
+        ))
+        .expect("fits");
+        let ((), reports) = reports::collect(|| {
+            cu!(cuMemsetD2D8_v2(
+                base => Address, pitch => usize, 1 => u8, width => usize, written_rows => usize,
+            ))
+            .expect("sets");
+            driver.read(base, pitch * rows);
+        });
+        reports
+    };
+    assert_eq!(copied(8), []);
+    only(
+        &copied(7),
+        &["100 bytes from", "at offset 3584 of the allocation"],
+    );
+}
+
+/// Structures of 8 bytes, of which a kernel writes the 5 bytes of the members, and another copies all.
+#[test]
+fn the_padding_of_a_copied_structure_is_no_mistake() {
+    let copied = |members: &str, load: &str| {
+        let place = "mul.wide.u32 %rd1, %i, 8; ld.param.u64 %rd2, [x]; add.s64 %rd1, %rd1, %rd2;";
+        let module = kernel(&format!("{place} {members}"));
+        let copy = kernel(&format!("{place} {load}"));
+        let driver = Driver::new();
+        let ((), reports) = reports::collect(|| {
+            let [write, copy] = [module, copy].map(|module| driver.kernel(&module, "test"));
+            let x = driver.allocate(2 * BYTES).expect("fits");
+            driver.launch(write, 4, 64, 0, &[&x, &x]).expect("starts");
+            driver.launch(copy, 4, 64, 0, &[&x, &x]).expect("starts");
+            driver.synchronize().expect("runs");
+        });
+        reports
+    };
+    let both = "st.global.u32 [%rd1], %i; st.global.u8 [%rd1+4], %i;";
+    for load in [
+        "ld.global.v2.u32 {%r3, %r4}, [%rd1];",
+        "ld.global.u64 %rd3, [%rd1];",
+    ] {
+        assert_eq!(copied(both, load), [], "{load}");
+        // A member that is missing.
+        let reports = copied("st.global.u8 [%rd1+4], %i;", load);
+        only(&reports, &["4 bytes from", "at offset 0 of the allocation"]);
+        // A gap in the middle is no padding.
+        let hole =
+            "st.global.u32 [%rd1], %i; st.global.u8 [%rd1+4], %i; st.global.u8 [%rd1+7], %i;";
+        only(
+            &copied(hole, load),
+            &["2 bytes from", "at offset 5 of the allocation"],
+        );
+    }
+    // A load of what may be padding alone.
+    only(
+        &copied(both, "ld.global.u8 %r3, [%rd1+5];"),
+        &["at offset 5 of the allocation"],
+    );
+}

@@ -87,3 +87,23 @@ fn a_batch_that_is_refused_does_nothing() {
     assert_eq!(wait(stream, memory + 8, 0, EQ), Err(INVALID_VALUE));
     assert_eq!(driver.read(memory, 8), [0; 8]);
 }
+
+/// `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER` "is not supported in the v2 API" (CUDA driver API, `CUstreamWriteValue_flags`).
+#[test]
+fn the_second_version_of_a_write_has_no_flags() {
+    let driver = Driver::new();
+    let word = driver.allocate(8).expect("fits");
+    for flags in [0_u32, 1, 2] {
+        let expected = |supported: bool| supported.then_some(()).ok_or(INVALID_VALUE);
+        let first = [
+            cu!(cuStreamWriteValue32(0 => Handle, word => Address, 1 => u32, flags => c_uint)),
+            cu!(cuStreamWriteValue64(0 => Handle, word => Address, 1 => u64, flags => c_uint)),
+        ];
+        assert_eq!(first, [expected(flags < 2); 2], "{flags}");
+        let second = [
+            cu!(cuStreamWriteValue32_v2(0 => Handle, word => Address, 1 => u32, flags => c_uint)),
+            cu!(cuStreamWriteValue64_v2(0 => Handle, word => Address, 1 => u64, flags => c_uint)),
+        ];
+        assert_eq!(second, [expected(flags == 0); 2], "{flags}");
+    }
+}

@@ -126,3 +126,35 @@ fn waiting_takes_until_the_last_arrival() {
     let seen = run_90(&body, launch(1, 64)).unwrap();
     assert!((50_000..500_000).contains(&seen[0]), "{}", seen[0]);
 }
+
+/// Without the budget of instructions, which would take minutes: all that the block can do is to test the object again.
+#[test]
+fn a_wait_that_never_ends_is_told_soon() {
+    let body = init(128)
+        + "setp.eq.u32 %p2, %t, 5; @%p2 bra wait; mbarrier.arrive.shared::cta.b64 _, [%r2];
+        wait: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra wait;";
+    let endless = Launch {
+        budget: u64::MAX,
+        ..launch(1, 128)
+    };
+    let fault = run_90(&body, endless).unwrap_err();
+    let Fault::BarrierDeadlock {
+        waiting, threads, ..
+    } = &fault
+    else {
+        panic!("{fault}");
+    };
+    assert_eq!(*waiting, 128);
+    assert!(threads.contains("testing an mbarrier object"), "{threads}");
+}
+
+/// One warp works for long before it arrives: the others test the object in vain all the while.
+#[test]
+fn a_long_wait_is_no_deadlock() {
+    let body = init(1)
+        + "setp.lt.u32 %p2, %t, 32; @!%p2 bra wait; mov.u32 %r3, 0;
+        work: add.u32 %r3, %r3, 1; setp.lt.u32 %p3, %r3, 200000; @%p3 bra work;
+        @!%p0 mbarrier.arrive.shared::cta.b64 _, [%r2];
+        wait: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra wait; st.global.u32 [%out], 1;";
+    assert_eq!(run_90(&body, launch(1, 64)).unwrap(), [1; 64]);
+}

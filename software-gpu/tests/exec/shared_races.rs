@@ -258,6 +258,46 @@ fn atomics_do_not_conflict_with_each_other() {
     );
 }
 
+/// Operations of different sizes are not atomic towards each other.
+#[test]
+fn atomics_of_different_sizes_conflict() {
+    let wide = "atom.shared.add.u64 %rd3, [s], 1;";
+    for (narrow, conflicts) in [
+        ("atom.shared.add.u32 %r3, [s], 1;", true),
+        ("atom.shared.add.u32 %r3, [s+4], 1;", true),
+        ("atom.shared.add.u32 %r3, [s+8], 1;", false),
+        ("atom.shared.add.u64 %rd4, [s], 1;", false),
+        ("ld.relaxed.cta.shared.u32 %r3, [s];", true),
+    ] {
+        let body = format!("{wide}\n{narrow}");
+        assert_eq!(!lines(&body).is_empty(), conflicts, "{narrow}");
+        assert_eq!(
+            lines(&format!("{wide} bar.sync 0;\n{narrow}")),
+            [],
+            "{narrow}"
+        );
+    }
+}
+
+/// One thread of a warp is enough, the first as well as the last.
+#[test]
+fn a_barrier_that_one_thread_misses_is_told() {
+    for lane in [0, 7, 31] {
+        let body = format!(
+            "setp.eq.u32 %p0, %t, {lane}; @%p0 bra MISS;\nbar.sync 0; bra END; MISS: bar.sync 0; END:"
+        );
+        let found = observe(&body, 1, 64).divergent_barriers;
+        let [barrier] = found.as_slice() else {
+            panic!("one barrier is expected: {found:?}");
+        };
+        let one = 1_u32 << lane;
+        assert!(
+            [(one, !one), (!one, one)].contains(&(barrier.lanes, barrier.absent)),
+            "{barrier:?}"
+        );
+    }
+}
+
 #[test]
 fn flags_with_fences_order_threads() {
     let body = |fence: &str| {

@@ -218,3 +218,39 @@ fn a_spin_lock_within_a_warp_makes_progress() {
         membar.gl; atom.global.exch.b32 %r3, [%rd1], 0;";
     assert_eq!(shared_words(body, 2)[..2], [0, 64 * 96]);
 }
+
+/// As on an H100: a lane that has exited, or stands outside of the mask, gives 0. It is told, as PTX leaves the value undefined.
+#[test]
+fn lanes_that_do_not_take_part_give_0() {
+    let shuffled = |shuffle: &str, threads: u32| {
+        let body = format!(
+            "add.u32 %r2, %t, 100; setp.ge.u32 %p0, %t, 8; @%p0 bra END;\n {shuffle}\n st.global.u32 [%out], %r3; END:"
+        );
+        let module = load(&kernel("", &body)).unwrap_or_else(|error| panic!("{error}"));
+        let mut device = Device::new();
+        let [from, to] = [(); 2].map(|()| device.upload(&[7_u32; 64]));
+        let parameters = Parameters::default().with(to).with(from).with(64_u32);
+        let (cost, observed) = device.run_checked(&module, "test", launch(1, threads), &parameters);
+        cost.unwrap_or_else(|fault| panic!("{fault}"));
+        let told: Vec<_> = observed
+            .absent_sources
+            .iter()
+            .map(|found| (found.lanes, found.present))
+            .collect();
+        (device.download::<u32>(to, 8), told)
+    };
+    let own = |lanes: std::ops::Range<u32>| lanes.map(|lane| 100 + lane).collect::<Vec<_>>();
+    for threads in [32, 8] {
+        let down = shuffled("shfl.sync.down.b32 %r3, %r2, 16, 31, 0xff;", threads);
+        assert_eq!(down, (vec![0; 8], vec![(0xff, 0xff)]));
+        let index = shuffled("shfl.sync.idx.b32 %r3, %r2, 20, 31, 0xff;", threads);
+        assert_eq!(index, (vec![0; 8], vec![(0xff, 0xff)]));
+        let near = shuffled("shfl.sync.down.b32 %r3, %r2, 4, 31, 0xff;", threads);
+        assert_eq!(near, ([own(4..8), vec![0; 4]].concat(), vec![(0xf0, 0xff)]));
+        // A segment of 8 lanes ends before: the lanes beyond it give their own values.
+        let segment = shuffled("shfl.sync.down.b32 %r3, %r2, 4, 0x1807, 0xff;", threads);
+        assert_eq!(segment, ([own(4..8), own(4..8)].concat(), vec![]));
+        let inside = shuffled("shfl.sync.bfly.b32 %r3, %r2, 1, 31, 0xff;", threads);
+        assert_eq!(inside.1, []);
+    }
+}

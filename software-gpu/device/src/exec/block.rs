@@ -15,7 +15,7 @@ use super::group::complete_cluster_barrier;
 use super::latencies::Latencies;
 use super::memory::{Cached, NearLines};
 use super::phases::{End, Moment, Phases};
-use super::thread_states::{self, Awaited};
+use super::thread_states::{self, At, Awaited, Standing};
 use super::touched::Touches;
 use super::warp::{Stop, Warp};
 use super::warp_handlers::LANES;
@@ -80,6 +80,7 @@ impl<'g> Worker<'g> {
             extra_instructions: 0,
             cycles: 0,
             saving: 0,
+            in_vain: false,
             limit: u64::MAX,
             warp: 0,
             local: std::ptr::null_mut(),
@@ -233,12 +234,17 @@ impl<'g> Worker<'g> {
 
     fn run_warp(&mut self, index: usize, limit: u64) -> Result<(), Fault> {
         self.cx.limit = limit;
+        self.cx.in_vain = false;
         let warp = &mut self.warps[index];
         let before = warp.alive();
         let stop = warp.run(&mut self.cx, TURN, &mut self.budget);
         let exited = before - warp.alive();
         self.alive -= exited;
         self.exited |= exited > 0;
+        let in_vain = self.cx.in_vain && matches!(stop, Stop::Turn);
+        if self.cx.cluster.turn_ended(in_vain) {
+            return Err(self.deadlock());
+        }
         match stop {
             Stop::Turn => self.complete_barriers(None),
             Stop::Arrived => self.arrive(index),
@@ -256,7 +262,7 @@ impl<'g> Worker<'g> {
             }
             Stop::Fault(mut fault) => {
                 if let Fault::InstructionBudget { threads, .. } = &mut *fault {
-                    threads.push_str(&self.standing());
+                    threads.push_str(&self.standing(At::Running));
                 }
                 return Err(*fault);
             }
@@ -381,18 +387,25 @@ impl<'g> Worker<'g> {
         );
         Fault::BarrierDeadlock {
             place,
-            waiting: self.warps.iter().map(Warp::waiting).sum(),
-            threads: self.standing(),
+            waiting: self.warps.iter().map(Warp::alive).sum(),
+            threads: self.standing(At::Mbarrier),
         }
     }
 
-    /// Where all threads of the block stand, in words.
-    fn standing(&self) -> String {
+    /// Where all threads of the block stand, in words; those that could run do what `ready` says.
+    fn standing(&self, ready: At) -> String {
         let grid = self.cx.grid;
         let all: Vec<_> = self
             .warps
             .iter()
             .flat_map(|warp| warp.standing(grid))
+            .map(|standing| match standing.at {
+                At::Running => Standing {
+                    at: ready,
+                    ..standing
+                },
+                _ => standing,
+            })
             .collect();
         let alive: u32 = self.warps.iter().map(Warp::alive).sum();
         thread_states::tell(grid, &all, grid.threads_per_block() - alive, |id| {

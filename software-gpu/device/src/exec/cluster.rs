@@ -21,6 +21,8 @@ pub(super) struct Cluster {
     announced: RefCell<Vec<Announced>>,
     /// By mbarrier object: the cycle of the latest arrival, and the one at which a phase was last complete.
     arrivals: RefCell<BTreeMap<*mut u8, (u64, u64)>>,
+    /// Turns of warps, one behind the other, that have ended with a test of an mbarrier object whose phase was not complete.
+    vain: Cell<u32>,
     /// The mbarrier objects that threads of other blocks have arrived at.
     crossed: RefCell<BTreeSet<*mut u8>>,
 }
@@ -52,6 +54,7 @@ impl Cluster {
             blocks: shared.into_iter().map(block).collect(),
             announced: RefCell::default(),
             arrivals: RefCell::default(),
+            vain: Cell::new(0),
             crossed: RefCell::default(),
         }
     }
@@ -61,6 +64,7 @@ impl Cluster {
         self.blocks.iter().for_each(|block| block.exited.set(false));
         self.announced.borrow_mut().clear();
         self.arrivals.borrow_mut().clear();
+        self.vain.set(0);
         self.crossed.borrow_mut().clear();
     }
 
@@ -94,12 +98,23 @@ impl Cluster {
 
     /// Something has arrived at an mbarrier object at this cycle.
     pub fn arrived(&self, mbarrier: *mut u8, cycle: u64, outcome: Outcome) {
+        self.vain.set(0);
         let mut arrivals = self.arrivals.borrow_mut();
         let (latest, completed) = arrivals.entry(mbarrier).or_default();
         *latest = cycle.max(*latest);
         if outcome == Outcome::Complete {
             *completed = *latest;
         }
+    }
+
+    /// A warp's turn has ended; `in_vain`: with a test of an mbarrier object whose phase was not complete. Returns whether all
+    /// warps of the cluster have done nothing else for so long that they never will.
+    pub fn turn_ended(&self, in_vain: bool) -> bool {
+        /// Turns of one warp after another, far more than it has warps: whoever can do anything else had its turn.
+        const MOST: u32 = 1 << 16;
+        let vain = if in_vain { self.vain.get() + 1 } else { 0 };
+        self.vain.set(vain);
+        vain > MOST
     }
 
     /// The cycle at which a phase of the mbarrier object was last complete.

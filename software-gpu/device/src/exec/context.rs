@@ -35,6 +35,8 @@ pub(super) struct Context<'g> {
     pub cycles: u64,
     /// How many of them its loads would not have taken if all had hit the L2 cache.
     pub saving: u64,
+    /// The running warp has tested an mbarrier object whose phase was not complete; its turn ends.
+    pub in_vain: bool,
     /// The running warp's turn ends when its cycles reach this.
     pub limit: u64,
     /// Index of the running warp in its block.

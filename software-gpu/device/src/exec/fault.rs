@@ -172,7 +172,7 @@ pub enum Fault {
     },
     /// All remaining threads of a block wait at barriers that will never be complete.
     #[error(
-        "{place}: deadlock: {waiting} threads wait at barriers for others that exited or wait elsewhere{threads}"
+        "{place}: deadlock: {waiting} threads wait at barriers, or test mbarrier objects, for others that exited or wait elsewhere{threads}"
     )]
     BarrierDeadlock {
         /// One of the waiting threads.

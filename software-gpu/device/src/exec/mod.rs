@@ -55,4 +55,5 @@ pub use latencies::Latencies;
 pub use lower::{HEAP, HEAP_BYTES};
 pub use program::{Executable, ExecutableKernel};
 pub use touched::{Touch, Touched};
+pub use watch::AbsentSource;
 pub use watch::{Dependent, DivergentBarrier, Missing, NeverWritten, Observed, SharedRace};

@@ -195,6 +195,14 @@ pub(super) struct Program {
     pub depends_on_grids: bool,
 }
 
+/// What `shfl.sync` has beside its operands.
+#[derive(Clone, Copy)]
+pub(super) struct SyncShuffle {
+    /// The row of member masks.
+    pub members: Slot,
+    pub line: u32,
+}
+
 /// One function.
 pub(super) struct Code {
     /// Its name in the PTX text.
@@ -204,6 +212,7 @@ pub(super) struct Code {
     pub sites: Vec<Site>,
     pub multiplications: Vec<Multiplication>,
     pub tensor_copies: Vec<TensorCopy>,
+    pub shuffles: Vec<SyncShuffle>,
     pub warpgroup_multiplications: Vec<WarpgroupMultiplication>,
     /// Size of a frame in bytes, a multiple of 64.
     pub frame_bytes: u32,

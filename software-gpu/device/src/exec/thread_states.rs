@@ -11,6 +11,8 @@ use super::warp_handlers::LANES;
 pub(super) enum At {
     /// They run, or could.
     Running,
+    /// They test an mbarrier object again and again.
+    Mbarrier,
     /// They wait at a warp barrier for these lanes.
     WarpBarrier(u32),
     /// They wait at the block barrier with this number.
@@ -60,6 +62,7 @@ pub(super) fn tell(
         let [x, y, z] = grid.thread(first);
         let what = match standing.at {
             At::Running => "at work".to_owned(),
+            At::Mbarrier => "testing an mbarrier object whose phase is not complete".to_owned(),
             At::WarpBarrier(members) => format!("waiting at a warp barrier for lanes {members:#x}"),
             At::BlockBarrier(id) => {
                 let Awaited { arrived, expected } = awaited(id);

@@ -292,12 +292,6 @@ impl Warp {
         self.alive_lanes().count_ones()
     }
 
-    /// Number of threads that wait.
-    #[inline]
-    pub fn waiting(&self) -> u32 {
-        if self.ready { 0 } else { self.alive() }
-    }
-
     /// Where the threads stand that have not exited.
     pub fn standing(&self, grid: &Grid<'_>) -> Vec<Standing> {
         let mut all = Vec::new();

@@ -212,6 +212,16 @@ mod tests {
             "shared memory, with 1 KiB reserved per block"
         );
         assert_eq!(
+            fits(32, 16, 57 * 1024),
+            3,
+            "a quarter of the shared memory, and 1 KiB reserved per block"
+        );
+        assert_eq!(
+            fits(96, 64, 0),
+            8,
+            "registers are allocated for 4 warps where a block has 3"
+        );
+        assert_eq!(
             fits(1024, 16, 227 * 1024),
             1,
             "all the shared memory there is"

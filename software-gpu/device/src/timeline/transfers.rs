@@ -327,3 +327,37 @@ fn rate(copies: &Copies, route: Route, share: f64) -> f64 {
         _ => rate,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::timeline::Timeline;
+
+    /// What a copy waits before its first byte moves, at an engine that has served its stream last.
+    fn set_up(kind: CopyKind, bytes: u64, pageable: bool) -> Time {
+        let profile = Profile::h200();
+        let stream = Timeline::new(std::slice::from_ref(&profile), 8).add_stream(0, 0);
+        Transfers::new(&profile).set_up_copy(kind, bytes, pageable, stream)
+    }
+
+    #[test]
+    fn a_pageable_copy_is_inline_up_to_64_kib_and_set_up_for_longer_above() {
+        let copies = Profile::h200().copies;
+        let to_device = |bytes, pageable| set_up(CopyKind::HostToDevice, bytes, pageable);
+        let (setup, inline) = (
+            copies.host_to_device_setup_us.micros(),
+            copies.inline_setup_us.micros(),
+        );
+        let staging = copies.pageable_setup_us.micros();
+        assert!(staging > Time::ZERO && inline != setup);
+        assert_eq!(to_device(65_536, true), inline);
+        assert_eq!(to_device(65_537, true), setup + staging);
+        assert_eq!(to_device(65_536, false), setup);
+        assert_eq!(to_device(65_537, false), setup);
+        let to_host = |bytes, pageable| set_up(CopyKind::DeviceToHost, bytes, pageable);
+        let setup = copies.device_to_host_setup_us.micros();
+        assert_eq!(to_host(65_536, true), setup);
+        assert_eq!(to_host(65_537, true), setup + staging);
+        assert_eq!(to_host(65_537, false), setup);
+    }
+}

@@ -2,7 +2,7 @@
 
 use super::source_lines;
 use super::written_memory::{count, location};
-use crate::exec::{DivergentBarrier, Missing, NeverWritten, Observed, SharedRace};
+use crate::exec::{AbsentSource, DivergentBarrier, Missing, NeverWritten, Observed, SharedRace};
 use crate::memory::AddressSpace;
 use crate::ptx::SourceLines;
 use crate::reports::{self, Kind};
@@ -22,6 +22,9 @@ pub(in crate::driver) fn report(
     }
     for found in &observed.divergent_barriers {
         divergent_barrier(operation, found, lines);
+    }
+    for found in &observed.absent_sources {
+        absent_source(operation, found);
     }
 }
 
@@ -141,6 +144,19 @@ fn divergent_barrier(operation: u64, found: &DivergentBarrier, lines: &SourceLin
             lanes(found.absent),
         );
         source_lines::add_to(&text, lines)
+    });
+}
+
+fn absent_source(operation: u64, found: &AbsentSource) {
+    let place = &found.place;
+    let key = format!("{} {}", place.kernel, place.line);
+    reports::add(Kind::AbsentLane, key, vec![operation], || {
+        format!(
+            "absent lane: {place}: lanes {} of the warp shuffle values from lanes that do not take part; lanes {} do\n  the \
+             value is undefined (0 on an H100): let all lanes that are read take part, or give a width that ends before them",
+            lanes(found.lanes),
+            lanes(found.present),
+        )
     });
 }
 

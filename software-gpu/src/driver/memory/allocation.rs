@@ -8,6 +8,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUdeviceptr, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
+use crate::driver::memory::boxes::Rows;
 use crate::driver::memory::small::Served;
 use crate::driver::simulation::simulator::Simulator;
 use crate::memory::{AllocationKind, OutOfMemory, RegisterError};
@@ -66,6 +67,9 @@ entry_points! {
             call.unsafe_in_captures()?;
             pitch.set(row)?;
             let (allocated, served) = call.allocate_device(context, bytes, AllocationKind::Device)?;
+            // Nobody writes what lies between rows, and the rows may be copied with it.
+            let padding = Rows::rectangle(row - width, height, row);
+            call.memory.mark_written(&padding.ranges(allocated + width as u64));
             call.spend(Cost::Allocation(served));
             address.set(allocated)
         })

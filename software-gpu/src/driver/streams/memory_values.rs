@@ -63,7 +63,7 @@ enum Condition {
 }
 
 macro_rules! values {
-    ($($wait:ident $wait_ptsz:ident $write:ident $write_ptsz:ident $kind:ty, $wide:literal;)*) => {
+    ($($wait:ident $wait_ptsz:ident $write:ident $write_ptsz:ident $kind:ty, $wide:literal, $flags:literal;)*) => {
         entry_points! {$(
             fn $wait | $wait_ptsz as null (stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
                 let value = Value { address, value: value.into(), wide: $wide };
@@ -72,6 +72,10 @@ macro_rules! values {
 
             fn $write | $write_ptsz as null (stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
                 let value = Value { address, value: value.into(), wide: $wide };
+                // The second version of the call has no flags.
+                if flags & !$flags != 0 {
+                    return Err(CudaError::InvalidValue);
+                }
                 perform(null, stream, &[Operation::Write(value, flags)])
             }
         )*}
@@ -79,10 +83,10 @@ macro_rules! values {
 }
 
 values! {
-    cuStreamWaitValue32 cuStreamWaitValue32_ptsz cuStreamWriteValue32 cuStreamWriteValue32_ptsz u32, false;
-    cuStreamWaitValue32_v2 cuStreamWaitValue32_v2_ptsz cuStreamWriteValue32_v2 cuStreamWriteValue32_v2_ptsz u32, false;
-    cuStreamWaitValue64 cuStreamWaitValue64_ptsz cuStreamWriteValue64 cuStreamWriteValue64_ptsz u64, true;
-    cuStreamWaitValue64_v2 cuStreamWaitValue64_v2_ptsz cuStreamWriteValue64_v2 cuStreamWriteValue64_v2_ptsz u64, true;
+    cuStreamWaitValue32 cuStreamWaitValue32_ptsz cuStreamWriteValue32 cuStreamWriteValue32_ptsz u32, false, 1;
+    cuStreamWaitValue32_v2 cuStreamWaitValue32_v2_ptsz cuStreamWriteValue32_v2 cuStreamWriteValue32_v2_ptsz u32, false, 0;
+    cuStreamWaitValue64 cuStreamWaitValue64_ptsz cuStreamWriteValue64 cuStreamWriteValue64_ptsz u64, true, 1;
+    cuStreamWaitValue64_v2 cuStreamWaitValue64_v2_ptsz cuStreamWriteValue64_v2 cuStreamWriteValue64_v2_ptsz u64, true, 0;
 }
 
 entry_points! {

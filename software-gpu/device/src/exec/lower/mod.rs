@@ -54,7 +54,8 @@ use super::matrix::Multiplication;
 use super::memory::{Site, TensorCopy};
 use super::op::{Handler, Op, Slot};
 use super::program::{
-    BasicBlock, BlockBarrier, Code, Constant, ExecutableKernel, Program, Terminator, Value,
+    BasicBlock, BlockBarrier, Code, Constant, ExecutableKernel, Program, SyncShuffle, Terminator,
+    Value,
 };
 
 use super::warpgroup::WarpgroupMultiplication;
@@ -196,6 +197,7 @@ struct Lowering<'l> {
     sites: Vec<Site>,
     multiplications: Vec<Multiplication>,
     tensor_copies: Vec<TensorCopy>,
+    shuffles: Vec<SyncShuffle>,
     warpgroup_multiplications: Vec<WarpgroupMultiplication>,
     /// Registers of them, and whether none of these can be under way here: see `warpgroup`.
     asynchronous: HashSet<RegisterId>,
@@ -258,6 +260,7 @@ impl<'l> Lowering<'l> {
             sites: Vec::new(),
             multiplications: Vec::new(),
             tensor_copies: Vec::new(),
+            shuffles: Vec::new(),
             warpgroup_multiplications: Vec::new(),
             asynchronous: HashSet::new(),
             settled: false,
@@ -311,6 +314,7 @@ impl<'l> Lowering<'l> {
             sites: self.sites,
             multiplications: self.multiplications,
             tensor_copies: self.tensor_copies,
+            shuffles: self.shuffles,
             warpgroup_multiplications: self.warpgroup_multiplications,
             frame_bytes: self.frame_bytes,
             constants,

@@ -8,6 +8,7 @@ use crate::ptx::ir::{Instruction, Operand, Type};
 use super::super::context::{Context, Lanes};
 use super::super::cost::{Class, Weight, latency};
 use super::super::op::{Handler, Op, Slot};
+use super::super::program::SyncShuffle;
 use super::super::warp_handlers::{LANES, Shape, handler, plain_handler};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
@@ -64,13 +65,18 @@ impl Lowering<'_> {
 
     fn shuffle(&mut self, i: &Instruction) -> Result<Weight> {
         let mut m = Modifiers::of(i);
-        let (operands, _) = self.members(i, &mut m)?;
+        let (operands, members) = self.members(i, &mut m)?;
+        let sync = i.modifiers.iter().any(|modifier| modifier == "sync");
         let mode: Option<Handler> = m.pick(|mode| {
-            Some(match mode {
-                "up" => handler::<Shuffle<UP>>(),
-                "down" => handler::<Shuffle<DOWN>>(),
-                "bfly" => handler::<Shuffle<BUTTERFLY>>(),
-                "idx" => handler::<Shuffle<INDEX>>(),
+            Some(match (mode, sync) {
+                ("up", true) => handler::<Shuffle<UP, true>>(),
+                ("down", true) => handler::<Shuffle<DOWN, true>>(),
+                ("bfly", true) => handler::<Shuffle<BUTTERFLY, true>>(),
+                ("idx", true) => handler::<Shuffle<INDEX, true>>(),
+                ("up", false) => handler::<Shuffle<UP, false>>(),
+                ("down", false) => handler::<Shuffle<DOWN, false>>(),
+                ("bfly", false) => handler::<Shuffle<BUTTERFLY, false>>(),
+                ("idx", false) => handler::<Shuffle<INDEX, false>>(),
                 _ => return None,
             })
         });
@@ -86,6 +92,11 @@ impl Lowering<'_> {
         let (target, in_range) = self.pair(i, to, Type::U32)?;
         let mut op = self.op(run, target, [from, lane, clamp]);
         op.e = in_range;
+        if sync {
+            op.x = self.shuffles.len() as u32;
+            let line = i.line;
+            self.shuffles.push(SyncShuffle { members, line });
+        }
         self.ops.push(op);
         Ok(SHUFFLE)
     }
@@ -194,9 +205,11 @@ const DOWN: u8 = 1;
 const BUTTERFLY: u8 = 2;
 const INDEX: u8 = 3;
 
-struct Shuffle<const MODE: u8>;
+/// With `SYNC`, a lane that does not take part gives 0, as on an H100: it has exited, or stands outside of the member mask. PTX
+/// leaves the value undefined ("shfl.sync").
+struct Shuffle<const MODE: u8, const SYNC: bool>;
 
-impl<const MODE: u8> Shape for Shuffle<MODE> {
+impl<const MODE: u8, const SYNC: bool> Shape for Shuffle<MODE, SYNC> {
     #[inline(always)]
     unsafe fn run(cx: &mut Context<'_>, op: &Op) {
         // SAFETY: lowering made these rows of 32-bit cells.
@@ -207,8 +220,11 @@ impl<const MODE: u8> Shape for Shuffle<MODE> {
                 &*cx.row::<u32>(op.c),
             )
         };
+        let shuffle = SYNC.then(|| cx.code.shuffles[op.x as usize]);
+        // SAFETY: lowering made it a row of 32-bit cells.
+        let members = shuffle.map(|shuffle| unsafe { &*cx.row::<u32>(shuffle.members) });
         let mut out = [0; LANES];
-        let mut holds = 0u32;
+        let (mut holds, mut absent) = (0u32, 0u32);
         for lane in 0..LANES {
             let (own, b, clamp) = (lane as u32, lanes[lane] & 31, clamps[lane] & 31);
             let segment = clamps[lane] >> 8 & 31;
@@ -225,7 +241,16 @@ impl<const MODE: u8> Shape for Shuffle<MODE> {
                 _ => source <= high,
             };
             holds |= u32::from(in_range) << lane;
-            out[lane] = from[(if in_range { source } else { own } & 31) as usize];
+            let source = if in_range { source } else { own } & 31;
+            out[lane] = from[source as usize];
+            if let Some(members) = members {
+                let present = cx.mask & members[lane] & 1 << source != 0;
+                absent |= u32::from(!present) << lane;
+                out[lane] = if present { out[lane] } else { 0 };
+            }
+        }
+        if let (Some(shuffle), true) = (shuffle, absent & cx.mask != 0) {
+            cx.watch_absent_source(shuffle.line, absent & cx.mask);
         }
         // SAFETY: lowering made `d` a row of 32-bit cells and `e` a predicate.
         unsafe {

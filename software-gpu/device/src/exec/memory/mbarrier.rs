@@ -264,6 +264,7 @@ impl<const PARITY: bool> Shape for Test<PARITY> {
         } else {
             // Another thread has to act first.
             cx.limit = 0;
+            cx.in_vain = true;
         }
         // SAFETY: lowering made `d` a predicate.
         unsafe { cx.set_predicate(op.d, holds) }

@@ -10,8 +10,10 @@
 //! - [`shared`] finds races in shared memory, by the [`order`] that barriers give to the threads of a block.
 //! - [`in_flight`] finds accesses to shared memory that an asynchronous copy is about to write or to read.
 //! - [`crossing`] tells blocks of a cluster what others do in their shared memory.
+//! - [`absent`] finds shuffles that read from lanes which do not take part.
 //! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
 
+mod absent;
 mod accesses;
 mod crossing;
 mod dependent;
@@ -32,6 +34,7 @@ use super::memory::Site;
 use super::warp::Arrival;
 use super::warp_handlers::LANES;
 
+use absent::Absent;
 use accesses::Recorder;
 use crossing::Crossings;
 use dependent::Early;
@@ -41,6 +44,7 @@ use order::Order;
 use shared::Shared;
 use unwritten::Unwritten;
 
+pub use absent::AbsentSource;
 pub(super) use crossing::Crossing;
 pub use dependent::Dependent;
 pub use divergence::DivergentBarrier;
@@ -65,6 +69,8 @@ pub struct Observed {
     pub shared_races: Vec<SharedRace>,
     /// Barriers that threads of a warp reached without the others: the first time for each instruction.
     pub divergent_barriers: Vec<DivergentBarrier>,
+    /// Shuffles that read from lanes which do not take part: the first time for each instruction, by line.
+    pub absent_sources: Vec<AbsentSource>,
 }
 
 /// Lanes one behind the other whose accesses lie side by side, or are to the same bytes.
@@ -110,6 +116,7 @@ pub(super) struct Watch<'g> {
     /// Of a kernel whose blocks reach each other's shared memory.
     crossings: Option<Box<Crossings>>,
     divergence: Divergence,
+    absent: Absent,
     /// The running block.
     block: u64,
 }
@@ -134,6 +141,7 @@ impl<'g> Watch<'g> {
             in_flight: InFlight::of(grid),
             crossings: Crossings::of(grid),
             divergence: Divergence::default(),
+            absent: Absent::default(),
             block: 0,
         }
     }
@@ -422,6 +430,7 @@ impl<'g> Watch<'g> {
         let (mut recorders, mut unwritten) = (Vec::new(), Vec::new());
         let (mut shared, mut divergence) = (Vec::new(), Vec::new());
         let (mut early, mut in_flight) = (Vec::new(), Vec::new());
+        let mut absent = Vec::new();
         for watch in watches {
             recorders.push(watch.recorder);
             early.extend(watch.early.map(|early| *early));
@@ -429,6 +438,7 @@ impl<'g> Watch<'g> {
             in_flight.extend(watch.in_flight.map(|in_flight| *in_flight));
             shared.extend(watch.shared.map(|(_, shared)| shared));
             divergence.push(watch.divergence);
+            absent.push(watch.absent);
         }
         // A race with a copy that is under way is not to be told again as one of two threads.
         let mut shared_races = InFlight::races(in_flight.into_iter(), grid);
@@ -441,6 +451,7 @@ impl<'g> Watch<'g> {
             never_written: Unwritten::never_written(unwritten, grid),
             shared_races,
             divergent_barriers: Divergence::barriers(divergence.into_iter(), grid),
+            absent_sources: Absent::sources(absent.into_iter(), grid),
         }
     }
 }

@@ -242,7 +242,11 @@ impl Shared {
     #[inline(always)]
     fn now(&self, view: &View<'_>, site: &Site, access: Access, lane: usize) -> Kept {
         let (moment, what) = (view.now(lane), (site.line, self.serial));
-        Kept::new(moment, what, access, site.strength.strong)
+        let strength = match site.strength.strong {
+            true => 1 + site.bytes.trailing_zeros(),
+            false => 0,
+        };
+        Kept::new(moment, what, access, strength)
     }
 
     /// Lanes of a warp are about to access their bytes. `same` says that a store changes nothing.

@@ -5,6 +5,8 @@
 //! that another block stores to are not reported: something else may order the blocks. All other reports are exact; above
 //! all, a kernel that updates fresh memory in place is found, although it writes the same bytes later.
 //!
+//! Bytes that may be padding are not reported: a structure is copied whole, and its members alone are written.
+//!
 //! Atomic operations other than exchanges read, and define nothing that was not defined before.
 
 use std::ops::Range;
@@ -120,13 +122,22 @@ impl<'g> Unwritten<'g> {
             access,
             own: false,
         };
-        for gap in self.before[before].1.gaps(range) {
+        let written = &self.before[before].1;
+        let is_padding = |gap: &Range<usize>| {
+            let first = offset + (gap.start - offset) / stride * stride;
+            is_padding(written, &self.block, allocation, gap, first..first + stride)
+        };
+        for gap in written.gaps(range) {
             if self.block.has_none(allocation, gap.clone()) {
-                note(&mut self.current, suspect(gap));
+                if !is_padding(&gap) {
+                    note(&mut self.current, suspect(gap));
+                }
                 continue;
             }
             for gap in self.block.gaps(allocation, gap) {
-                note(&mut self.current, suspect(gap));
+                if !is_padding(&gap) {
+                    note(&mut self.current, suspect(gap));
+                }
             }
         }
     }
@@ -190,6 +201,33 @@ impl<'g> Unwritten<'g> {
         }
         found
     }
+}
+
+/// Whether unwritten bytes among those that a lane loads may be the padding of a structure that it copies: other bytes are
+/// written, and the gap reaches from one of these to where a larger member, or the next structure, begins.
+fn is_padding(
+    before: &ByteSet,
+    block: &ByteMap,
+    allocation: &Allocation,
+    gap: &Range<usize>,
+    loaded: Range<usize>,
+) -> bool {
+    /// No type has a larger alignment, so padding is less.
+    const ALIGNMENT: usize = 16;
+    let inside = loaded.start <= gap.start && gap.end <= loaded.end;
+    if !inside || gap.len() == loaded.len() || gap.len() >= ALIGNMENT {
+        return false;
+    }
+    let start = gap.start / ALIGNMENT * ALIGNMENT;
+    let around = start..(start + ALIGNMENT).min(allocation.len());
+    let mut gaps = before
+        .gaps(around)
+        .flat_map(|gap| block.gaps(allocation, gap));
+    let whole = gaps.find(|whole| whole.contains(&gap.start));
+    whole.is_some_and(|whole| {
+        let alignment = (whole.len() + 1).next_power_of_two();
+        whole.start > start && gap.end <= whole.end && whole.end.is_multiple_of(alignment)
+    })
 }
 
 /// Adds a suspicious load of the current block, or extends one of the same instruction that it continues.

@@ -34,7 +34,7 @@ const PIECES: usize = 8;
 /// |---|---|
 /// | 63 to 32 | stretch of the warp, see [`Order`] |
 /// | 31 to 28 | spread: log2 of the granules of each lane, at most 5 |
-/// | 27 to 24 | 1: a strong access |
+/// | 27 to 24 | of a strong access: log2 of its bytes, plus 1; else 0 |
 /// | 23 to 16 | kind, an [`Access`] |
 /// | 15 to 8 | warp |
 /// | 7 to 0 | first lane |
@@ -98,12 +98,12 @@ impl Kept {
         moment: Moment,
         (line, serial): (u32, u32),
         access: Access,
-        strong: bool,
+        strength: u32,
     ) -> Self {
-        let (strong, access) = ((strong as u64) << 24, (access as u64) << 16);
+        let (strength, access) = ((strength as u64) << 24, (access as u64) << 16);
         let thread = (moment.warp as u64) << 8 | moment.lane as u64;
         Self {
-            when: (moment.stretch as u64) << 32 | strong | access | thread,
+            when: (moment.stretch as u64) << 32 | strength | access | thread,
             what: (line as u64) << 32 | serial as u64,
         }
     }
@@ -142,7 +142,14 @@ impl Kept {
 
     #[inline(always)]
     fn is_strong(&self) -> bool {
-        self.when >> 24 & 1 == 1
+        self.strength() != 0
+    }
+
+    /// Strong accesses of one strength do not race. Those of different sizes do, as they overlap only in part (PTX ISA,
+    /// "Morally strong operations").
+    #[inline(always)]
+    fn strength(&self) -> u64 {
+        self.when >> 24 & 15
     }
 
     #[inline(always)]
@@ -516,7 +523,7 @@ impl Granule {
             // Lanes of one instruction that store the same value do no harm.
             let agree =
                 same && earlier.is_of_instruction(&now) && earlier.access() == Access::Store;
-            let atomic = earlier.is_strong() && now.is_strong();
+            let atomic = now.is_strong() && earlier.strength() == now.strength();
             !view.is_before(earlier.moment(), now.moment()) && !agree && !atomic
         };
         let store = Some(self.store).filter(races);
