@@ -2,7 +2,8 @@
 # Runs on a machine with an NVIDIA GPU: every example, the checks of the kernels' results, and, if nvcc is
 # installed, the comparison with the same work in CUDA C++. Needs no Rust. All output goes to results/.
 #
-#   run.sh [STEP..]      all steps, or those named: examples chapter figures raw labs conformance twins sanitizer software calibrate compare
+#   run.sh [STEP..]      all steps, or those named: examples chapter figures raw labs conformance cuda_programs twins sanitizer software
+#                    calibrate compare
 #
 # ROUNDS sets how often twins starts each program in Rust and in C++; the default is 5.
 set -uo pipefail
@@ -11,7 +12,7 @@ results=${RESULTS:-results}
 mkdir -p "$results"
 failed=()
 skipped=()
-all=(examples chapter figures raw labs conformance twins sanitizer software calibrate compare)
+all=(examples chapter figures raw labs conformance cuda_programs twins sanitizer software calibrate compare)
 
 step() { # name, command..
     local name=$1
@@ -74,6 +75,33 @@ conformance() {
     CUDA_DRIVER=nvidia step conformance_instructions bin/conformance_instructions
     CUDA_DRIVER=nvidia step rust_cuda_programs bin/rust_cuda_programs
     CUDA_DRIVER=nvidia step rust_cuda_mistakes bin/rust_cuda_mistakes
+}
+
+# CUDA programs, built by this machine's nvcc, on our runtime and NVIDIA's driver.
+cuda_programs() {
+    if ! command -v nvcc >/dev/null; then
+        skipped+=("cuda_programs (no nvcc on the PATH)")
+        return
+    fi
+    step cuda_programs run_cuda_programs
+}
+
+# Prints a table: name, result.
+run_cuda_programs() {
+    local source name result options code=0 to=$results/cuda_programs
+    mkdir -p "$to"
+    for source in cuda_programs/*.cu; do
+        name=$(basename "$source" .cu)
+        options=
+        [ "$name" != per_thread_stream ] || options="--default-stream per-thread"
+        result=right
+        # shellcheck disable=SC2086
+        nvcc -std=c++17 -arch=native -cudart shared $options "$source" -o "$to/$name" &&
+            LD_LIBRARY_PATH=$PWD/cudart timeout 120 "$to/$name" || result=FAILED
+        [ "$result" = right ] || code=1
+        printf '%-20s %s\n' "$name" "$result"
+    done
+    return "$code"
 }
 
 twins() {

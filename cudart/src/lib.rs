@@ -13,6 +13,10 @@
 
 #![cfg(target_os = "linux")]
 #![allow(
+    clippy::too_many_arguments,
+    reason = "functions have the parameters of cuda_runtime_api.h and cuda.h"
+)]
+#![allow(
     non_snake_case,
     reason = "functions have the names of cuda_runtime_api.h and cuda.h"
 )]

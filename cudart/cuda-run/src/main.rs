@@ -3,11 +3,13 @@
 //! ```console
 //! $ cuda-run nvcc hello.cu -o hello
 //! $ cuda-run ./hello
+//! $ cuda-run python train.py
 //! ```
 
 mod libraries;
 mod nvcc;
 mod program;
+mod python;
 mod timeline;
 
 use std::ffi::OsString;

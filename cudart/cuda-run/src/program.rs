@@ -9,7 +9,7 @@ use std::process::{Command, ExitCode};
 use memchr::memmem;
 
 use crate::timeline::Timeline;
-use crate::{Arguments, exit_code, libraries};
+use crate::{Arguments, exit_code, libraries, python};
 
 /// Runs it with its own input and output. The reports of the checkers go to standard error.
 ///
@@ -31,6 +31,9 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
         .args(&arguments.command[1..])
         .env("CUDA_DRIVER", "software");
     command.env("LD_LIBRARY_PATH", search_path(&libraries)?);
+    if python::is_interpreter(name) {
+        python::keep_ptx(&mut command, name, &libraries);
+    }
     if let Some(races) = arguments.races {
         command.env("SOFTWARE_GPU_RACES", races.value());
     }
