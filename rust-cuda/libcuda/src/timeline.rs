@@ -30,11 +30,19 @@ pub(crate) fn begin() {
         return;
     };
     let file = file.to_string_lossy().into_owned();
-    let process = process::id();
+    let process = own_process();
     if ASKED.set(Asked { file, process }).is_ok() {
         activity::keep_log();
         exit::register();
         crash::watch();
+    }
+}
+
+/// The number of the process. WebAssembly has no others, and no numbers.
+fn own_process() -> u32 {
+    match cfg!(target_family = "wasm") {
+        true => 0,
+        false => process::id(),
     }
 }
 
@@ -46,7 +54,7 @@ pub(crate) fn write() {
 /// As [`write`], of a program that ends like this.
 fn write_after(end: Option<&str>) {
     static WRITTEN: AtomicBool = AtomicBool::new(false);
-    let Some(asked) = ASKED.get().filter(|asked| asked.process == process::id()) else {
+    let Some(asked) = ASKED.get().filter(|asked| asked.process == own_process()) else {
         return;
     };
     if WRITTEN.swap(true, Ordering::Relaxed) {

@@ -19,7 +19,12 @@ export async function run(module, args, { env = {}, files = {}, write = () => {}
   const variables = Object.entries(env).map(([name, value]) => `${name}=${value}`);
   const wasi = new WASI(args, variables, descriptors, { debug: false });
   const instance = await WebAssembly.instantiate(module, { wasi_snapshot_preview1: wasi.wasiImport });
-  const code = wasi.start(instance);
+  let code;
+  try {
+    code = wasi.start(instance);
+  } catch (error) {
+    throw new Error(`${args[0]} ended with: ${error.message}`, { cause: error });
+  }
   const written = [...folder].filter(([, file]) => !(file instanceof Directory));
   return { code, files: Object.fromEntries(written.map(([name, file]) => [name, file.data])) };
 }

@@ -30,19 +30,11 @@ export class Runner {
   }
 }
 
-// Shows a page of timelines, as high as it is.
+// Shows a page of timelines, which scrolls within its frame. It has an address of its own, whose fragment it changes.
 export function showTimeline(frame, page) {
+  URL.revokeObjectURL(frame.src);
   frame.hidden = !page;
-  if (!page) return;
-  frame.onload = () => {
-    const content = frame.contentDocument.documentElement;
-    const fit = () => {
-      frame.style.height = `${content.querySelector("body").scrollHeight + 4}px`;
-    };
-    new ResizeObserver(fit).observe(content.querySelector("body"));
-    fit();
-  };
-  frame.srcdoc = page;
+  if (page) frame.src = URL.createObjectURL(new Blob([page], { type: "text/html" }));
 }
 
 export function showProgress(bar, share) {

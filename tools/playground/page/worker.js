@@ -37,7 +37,9 @@ async function execute({ program: name, args, env, results }, progress) {
   const write = (stream, text) => (printed[stream] += text);
   // Both arrive at the same time.
   const [module, pages] = await Promise.all([program(name, progress), program("timeline_page", () => {})]);
-  const { code, files } = await run(module, [name, ...args], { env, write });
+  const { code, files } = await run(module, [name, ...args], { env, write }).catch((error) => {
+    throw new Error([error.message, printed.stderr.trim()].filter(Boolean).join("\n"));
+  });
   const answer = { code, ...printed };
   if (files[results]) {
     const drawn = await run(pages, ["timeline_page", results, "page.html"], { files: { [results]: files[results] } });

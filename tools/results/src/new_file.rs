@@ -83,9 +83,13 @@ struct Temporary {
 
 impl Temporary {
     fn in_folder(folder: &Path) -> io::Result<Self> {
+        let process = match cfg!(target_family = "wasm") {
+            true => 0, // there are no others
+            false => process::id(),
+        };
         let mut number = 0_u32;
         loop {
-            let path = folder.join(format!(".{}-{number}.new", process::id()));
+            let path = folder.join(format!(".{process}-{number}.new"));
             match File::create_new(&path) {
                 Ok(file) => return Ok(Self { path, file }),
                 Err(error) if error.kind() == ErrorKind::AlreadyExists => number += 1,
