@@ -92,8 +92,9 @@ ptx: ## rebuild the committed PTX
 ptx-check: ## compare the committed PTX with a fresh build
 	scripts/check-ptx
 
-ptxas: ## assemble the PTX with NVIDIA's ptxas
+ptxas: ## assemble the PTX with NVIDIA's ptxas, and compare its code with nvcc's
 	scripts/check-ptxas
+	scripts/check-slices
 
 gpu-bundle: ## prepare a folder for a GPU machine without Rust
 	scripts/make-gpu-bundle gpu-bundle

@@ -17,6 +17,8 @@ pub enum Kind {
     SharedMemoryRace,
     /// Threads of a warp meet a barrier apart from each other.
     DivergentBarrier,
+    /// Threads of a warp update the same element of global memory without an atomic operation.
+    LostUpdate,
 }
 
 impl fmt::Display for Kind {
@@ -28,6 +30,7 @@ impl fmt::Display for Kind {
             Self::NeverWritten => "never written",
             Self::SharedMemoryRace => "shared memory race",
             Self::DivergentBarrier => "divergent barrier",
+            Self::LostUpdate => "lost update",
         })
     }
 }

@@ -55,4 +55,4 @@ pub use latencies::Latencies;
 pub use lower::{HEAP, HEAP_BYTES};
 pub use program::{Executable, ExecutableKernel};
 pub use touched::{Touch, Touched};
-pub use watch::{Dependent, DivergentBarrier, NeverWritten, Observed, SharedRace};
+pub use watch::{Dependent, DivergentBarrier, LostUpdate, NeverWritten, Observed, SharedRace};

@@ -2,7 +2,7 @@
 
 use super::source_lines;
 use super::written_memory::{count, location};
-use crate::exec::{DivergentBarrier, NeverWritten, Observed, SharedRace};
+use crate::exec::{DivergentBarrier, LostUpdate, NeverWritten, Observed, SharedRace};
 use crate::memory::AddressSpace;
 use crate::ptx::SourceLines;
 use crate::reports::{self, Kind};
@@ -22,6 +22,9 @@ pub(in crate::driver) fn report(
     }
     for found in &observed.divergent_barriers {
         divergent_barrier(operation, found, lines);
+    }
+    for found in &observed.lost_updates {
+        lost_update(operation, found, memory, lines);
     }
 }
 
@@ -83,6 +86,27 @@ fn divergent_barrier(operation: u64, found: &DivergentBarrier, lines: &SourceLin
             lanes(found.lanes),
             found.barrier,
             lanes(found.absent),
+        );
+        source_lines::add_to(&text, lines)
+    });
+}
+
+fn lost_update(operation: u64, found: &LostUpdate, memory: &AddressSpace, lines: &SourceLines) {
+    let place = &found.place;
+    let key = format!("{} {} {}", place.kernel, found.load_line, place.line);
+    reports::add(Kind::LostUpdate, key, vec![operation], || {
+        let text = format!(
+            "lost update: kernel `{}`, block {}: threads {} and {} load and store the same {}, {}, and one of their updates is lost\n  \
+             load, PTX line {}\n  store, PTX line {}\n  give each thread an element of its own, or use an atomic operation \
+             (atom.add, `atomicAdd`)",
+            place.kernel,
+            index(place.block),
+            index(place.thread),
+            index(found.other_thread),
+            count(u64::from(found.bytes)),
+            location(found.address, memory),
+            found.load_line,
+            place.line,
         );
         source_lines::add_to(&text, lines)
     });

@@ -42,6 +42,7 @@ impl Shape for Load {
                 .filter(|_| site.space != Space::Local && !is_local(site, addresses[0]))
         {
             cx.watch_access(site, Access::Load, &target, bytes, 0);
+            cx.watch_equal(site, Access::Load, &addresses);
             if target.global.is_none() {
                 // Two lanes stand for all of them: they differ from any one thread.
                 cx.watch_access(site, Access::Load, &target, bytes, 1);
@@ -120,6 +121,7 @@ unsafe fn load_element(cx: &Context<'_>, site: &Site, from: *const u8) {
 ///
 /// The site's rows are rows of the current frame.
 unsafe fn load_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES]) {
+    cx.watch_equal(site, Access::Load, addresses);
     let (mut sectors, mut shared) = (Sectors::default(), Scattered::default());
     for lane in cx.lanes() {
         let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Load) else {

@@ -7,12 +7,13 @@
 //! Generic addresses: shared, local and parameter space appear in windows that no device allocation and no host
 //! pointer can lie in; everything else is global. Constant space is global memory.
 //!
-//! `target` finds the memory behind an address and checks it; `cells` reads and writes elements and register cells;
+//! `target` finds the memory behind an address and checks it; `equal` finds lanes with the same address; `cells` reads and writes elements and register cells;
 //! `load`, `store`, `atomic`, `copy`, `tensor_copy`, `mbarrier` and `matrix` are the handlers.
 
 mod atomic;
 mod cells;
 mod copy;
+mod equal;
 mod load;
 mod matrix;
 mod mbarrier;

@@ -16,7 +16,7 @@ use super::{Site, is_local, is_parameter};
 /// # Safety
 ///
 /// `at` is valid for reads of one lane's bytes; the site's rows are rows of the current frame.
-unsafe fn is_stored(cx: &Context<'_>, site: &Site, at: *const u8, lane: usize) -> bool {
+pub(super) unsafe fn is_stored(cx: &Context<'_>, site: &Site, at: *const u8, lane: usize) -> bool {
     let unused = 64 - 8 * site.bytes;
     (0..site.count as usize).all(|element| {
         // SAFETY: the caller's promise.
@@ -97,6 +97,7 @@ unsafe fn store_rows(cx: &Context<'_>, site: &Site, to: *mut u8) {
 ///
 /// The site's rows are rows of the current frame.
 unsafe fn store_lanes(cx: &mut Context<'_>, site: &Site, addresses: &[u64; LANES]) {
+    cx.watch_equal(site, Access::Store, addresses);
     let (mut sectors, mut shared) = (Sectors::default(), Scattered::default());
     for lane in cx.lanes() {
         let Some(target) = cx.lane_target(site, lane, addresses[lane], Access::Store) else {

@@ -9,10 +9,12 @@
 //! - [`unwritten`] finds loads of device memory that was never written.
 //! - [`shared`] finds races in shared memory, by the [`order`] that barriers give to the threads of a block.
 //! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
+//! - [`lost_updates`] finds lanes that update the same element of global memory without an atomic operation.
 
 mod accesses;
 mod dependent;
 mod divergence;
+mod lost_updates;
 mod order;
 mod shared;
 mod unwritten;
@@ -30,12 +32,15 @@ use super::warp_handlers::LANES;
 use accesses::Recorder;
 use dependent::Early;
 use divergence::Divergence;
+use lost_updates::LostUpdates;
 use order::Order;
 use shared::Shared;
 use unwritten::Unwritten;
 
 pub use dependent::Dependent;
 pub use divergence::DivergentBarrier;
+pub(super) use lost_updates::EqualLanes;
+pub use lost_updates::LostUpdate;
 pub(super) use order::Knowledge;
 pub(super) use shared::Scattered;
 pub use shared::SharedRace;
@@ -56,6 +61,9 @@ pub struct Observed {
     pub shared_races: Vec<SharedRace>,
     /// Barriers that threads of a warp reached without the others: the first time for each instruction.
     pub divergent_barriers: Vec<DivergentBarrier>,
+    /// Elements of global memory that several lanes updated without an atomic operation: the first one of each pair of
+    /// instructions, in the order of blocks.
+    pub lost_updates: Vec<LostUpdate>,
 }
 
 /// One host thread's checkers.
@@ -67,6 +75,7 @@ pub(super) struct Watch<'g> {
     /// When there is shared memory.
     shared: Option<(Order, Shared)>,
     divergence: Divergence,
+    lost_updates: LostUpdates,
     /// The running block.
     block: u64,
 }
@@ -89,6 +98,7 @@ impl<'g> Watch<'g> {
             unwritten: Unwritten::default(),
             shared: (bytes > 0).then(|| (Order::default(), Shared::new(bytes, granule))),
             divergence: Divergence::default(),
+            lost_updates: LostUpdates::default(),
             block: 0,
         }
     }
@@ -97,6 +107,7 @@ impl<'g> Watch<'g> {
     pub fn start_block(&mut self, rank: u64, warps: usize) {
         self.block = rank;
         self.divergence.start();
+        self.lost_updates.start(rank, warps);
         if let Some(early) = &mut self.early {
             early.start_block(warps);
         }
@@ -233,8 +244,19 @@ impl<'g> Watch<'g> {
         }
     }
 
+    /// Two lanes of a warp are about to load the same element of global memory.
+    pub fn equal_loads(&mut self, lanes: EqualLanes) {
+        self.lost_updates.load(lanes);
+    }
+
+    /// Two lanes of a warp are about to store to the same element of global memory, and change it.
+    pub fn equal_stores(&mut self, lanes: EqualLanes) {
+        self.lost_updates.store(lanes);
+    }
+
     /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
+        self.lost_updates.reach_barrier(warp);
         if let Some(early) = &mut self.early {
             early.warp_met(warp, false);
         }
@@ -245,6 +267,7 @@ impl<'g> Watch<'g> {
 
     /// Lanes of a warp have arrived at a block barrier.
     pub fn arrived(&mut self, warp: u32, arrival: &Arrival, alive: u32) {
+        self.lost_updates.reach_barrier(warp);
         if let Some((order, _)) = &mut self.shared {
             order.arrive(warp, arrival.barrier, arrival.mask, arrival.waits, alive);
         }
@@ -305,13 +328,14 @@ impl<'g> Watch<'g> {
     pub fn observed(watches: Vec<Self>, grid: &Grid<'_>) -> Observed {
         let (mut recorders, mut unwritten) = (Vec::new(), Vec::new());
         let (mut shared, mut divergence) = (Vec::new(), Vec::new());
-        let mut early = Vec::new();
+        let (mut early, mut lost_updates) = (Vec::new(), Vec::new());
         for watch in watches {
             recorders.push(watch.recorder);
             early.extend(watch.early.map(|early| *early));
             unwritten.push(watch.unwritten);
             shared.extend(watch.shared.map(|(_, shared)| shared));
             divergence.push(watch.divergence);
+            lost_updates.push(watch.lost_updates);
         }
         Observed {
             accesses: Recorder::accesses(recorders),
@@ -319,6 +343,7 @@ impl<'g> Watch<'g> {
             never_written: Unwritten::never_written(unwritten, grid),
             shared_races: Shared::races(shared.into_iter(), grid),
             divergent_barriers: Divergence::barriers(divergence.into_iter(), grid),
+            lost_updates: LostUpdates::findings(lost_updates.into_iter(), grid),
         }
     }
 }
