@@ -2,7 +2,7 @@
 CARGO ?= cargo
 # Packages outside the workspace, with lock files of their own.
 OTHER_PACKAGES := proof/fuzz proof/rust-cuda/kernels
-# The members that declare a place in the chapter.
+# The members that declare a place among the lessons.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
 .PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check fuzz conformance mutants mutants-quick model-check lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check bench doc clean
@@ -13,7 +13,7 @@ all: ## build every example
 $(EXAMPLES): ## build and run one example
 	$(CARGO) run --locked -p $@
 
-chapter: ## run the whole chapter, with a verdict on each part
+chapter: ## run all lessons, with a verdict on each part
 	$(CARGO) chapter run
 
 help: ## show this list

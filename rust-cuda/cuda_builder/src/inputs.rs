@@ -354,7 +354,7 @@ mod tests {
 
     /// From the FNV reference: the 128-bit FNV-1a of "a".
     #[test]
-    fn is_fnv_1a() {
+    fn digest_of_the_reference_text_is_the_reference_value() {
         let mut digest = Digest::new();
         digest.bytes(*b"a");
         assert_eq!(digest.to_string(), "d228cb696f1a8caf78912b704e4a8964");
@@ -388,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn depends_on_what_was_compiled_only() {
+    fn digest_depends_only_on_what_was_compiled() {
         let base = [
             (
                 "kernels/Cargo.toml",

@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn the_software_gpu_reads_what_there_was() {
+    fn the_software_gpu_reads_hidden_panic_calls() {
         for mode in [PanicMode::Location, PanicMode::Trap] {
             let text = lower(ASSEMBLY, mode).replace(HIDDEN, "");
             let lines: Vec<_> = text.lines().collect();

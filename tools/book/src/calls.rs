@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// The examples' source folders: those whose manifests declare a place in the chapter.
+    /// The examples' source folders: those whose manifests declare a place among the lessons.
     fn examples() -> String {
         let mut folders = Vec::new();
         for entry in fs::read_dir(workspace()).unwrap() {

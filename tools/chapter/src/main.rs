@@ -1,4 +1,4 @@
-//! One command for the chapter: `cargo chapter …`.
+//! One command for the lessons: `cargo chapter …`.
 
 mod check;
 mod compare;
@@ -22,7 +22,7 @@ use chapter_terminal::output;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// List, run, compare and draw the examples of the chapter
+/// List, run, compare and draw the lessons
 #[derive(Parser)]
 #[command(name = "cargo chapter", bin_name = "cargo chapter")]
 struct Chapter {

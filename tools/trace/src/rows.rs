@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn of_nothing_there_are_no_rows() {
+    fn an_empty_recording_has_no_rows() {
         assert_eq!(rows(&recording(vec![])), []);
     }
 

@@ -243,7 +243,7 @@ fn files_are_written_where_they_are_wanted_or_not_at_all() {
     assert!(
         fs::read_to_string(out.join("report.md"))
             .unwrap()
-            .starts_with("# The chapter")
+            .starts_with("# The lessons")
     );
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();
