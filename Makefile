@@ -2,7 +2,7 @@
 CARGO ?= cargo
 # Packages outside the workspace, with lock files of their own.
 OTHER_PACKAGES := proof/fuzz proof/rust-cuda/kernels
-# The members that declare a place in the chapter.
+# The members that declare a place among the lessons.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
 .PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check wasm-check playground playground-test fuzz conformance mutants mutants-quick model-check lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check runtime-library cuda-programs-check bench doc clean
@@ -13,7 +13,7 @@ all: ## build every example
 $(EXAMPLES): ## build and run one example
 	$(CARGO) run --locked -p $@
 
-chapter: ## run the whole chapter, with a verdict on each part
+chapter: ## run all lessons, with a verdict on each part
 	$(CARGO) chapter run
 
 help: ## show this list
@@ -101,8 +101,9 @@ ptx: ## rebuild the committed PTX
 ptx-check: ## compare the committed PTX with a fresh build
 	scripts/check-ptx
 
-ptxas: ## assemble the PTX with NVIDIA's ptxas
+ptxas: ## assemble the PTX with NVIDIA's ptxas, and compare its code with nvcc's
 	scripts/check-ptxas
+	scripts/check-slices
 
 gpu-bundle: ## prepare a folder for a GPU machine without Rust
 	scripts/make-gpu-bundle gpu-bundle

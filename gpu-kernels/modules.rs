@@ -12,6 +12,8 @@ pub fn of(folder: &Path) -> [(&'static str, CudaBuilder); 4] {
             .fma_contraction(false)
             // What a panic costs on a GPU belongs to the modelled times that are recorded.
             .panic_mode(PanicMode::Message)
+            // The committed text must not depend on the place of the checkout.
+            .generate_line_info(false)
             .copy_to(folder.join("ptx").join(name));
         (name, builder)
     };

@@ -40,7 +40,7 @@ fn a_step_per_launch() -> Result<()> {
 }
 
 #[test]
-fn all_steps_in_one_launch() -> Result<()> {
+fn one_launch_executes_all_steps() -> Result<()> {
     let device = Device::open(SM_70)?;
     for (n, steps) in LENGTHS.into_iter().zip([1, 2, 7, 12]) {
         let given = numbers(n as u32, n);

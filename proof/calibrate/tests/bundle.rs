@@ -130,7 +130,7 @@ fn a_model_that_is_off_fails() {
 }
 
 #[test]
-fn what_the_host_takes_longer_for_fails_nothing() {
+fn slower_host_code_fails_no_expectation() {
     let (ended, said) = compare(H200, &[("HOST", "300")]);
     assert_eq!(ended, Some(0), "{said}");
 }

@@ -24,12 +24,12 @@ pub struct Rule {
     /// Tries it.
     pub check: fn(&mut Scene) -> Outcome,
     /// Where it is tried.
-    pub place: Place,
+    pub isolation: Isolation,
 }
 
 /// Where a rule is tried.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum Isolation {
     /// In a context made for it, on a thread made for it.
     Context,
     /// As [`Context`](Self::Context), in a process made for it: the rule spoils the process.
@@ -137,7 +137,7 @@ impl Failure {
 impl Rule {
     /// The same rule, tried in a process of its own.
     pub const fn in_process(mut self) -> Self {
-        self.place = Place::Process;
+        self.isolation = Isolation::Process;
         self
     }
 
@@ -157,7 +157,7 @@ macro_rules! rule {
             source: $source,
             statement: $statement,
             check: $check,
-            place: $crate::rule::Place::Context,
+            isolation: $crate::rule::Isolation::Context,
         }
     };
 }

@@ -7,7 +7,7 @@ use std::sync::mpsc::{self, Receiver, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
-use crate::rule::{Place, Rule};
+use crate::rule::{Isolation, Rule};
 use crate::worker::{FAILED, PASSED, SKIPPED, UNEXPECTED};
 
 /// A rule that takes longer counts as broken.
@@ -46,12 +46,12 @@ impl Supervisor<'_> {
     ) -> io::Result<()> {
         let mut rest = rules;
         while let Some(first) = rest.first() {
-            let together = match first.place {
-                Place::Context => rest
+            let together = match first.isolation {
+                Isolation::Context => rest
                     .iter()
-                    .take_while(|rule| rule.place == Place::Context)
+                    .take_while(|rule| rule.isolation == Isolation::Context)
                     .count(),
-                Place::Process => 1,
+                Isolation::Process => 1,
             };
             let tried = self.batch(&rest[..together], &mut report)?;
             rest = &rest[tried..];

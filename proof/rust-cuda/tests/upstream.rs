@@ -166,7 +166,7 @@ fn check(folder: &Path, package: &str) -> Option<String> {
 }
 
 #[test]
-fn kernels_without_extensions_are_valid_there() {
+fn kernels_without_extensions_compile_against_rust_cudas_signatures() {
     let folder = &Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels-there");
     let _ = fs::remove_dir_all(folder);
     let files = portable_kernels(&folder.join("portable-kernels"));

@@ -31,7 +31,7 @@ pub(crate) fn settings(options: &Options) -> Vec<String> {
         .chain(options.build_args.clone());
     // A module whose panics format is what it was before there were others.
     let panics = (options.panic_mode() != PanicMode::Message)
-        .then(|| format!("panics: {:?}, 1", options.panic_mode()));
+        .then(|| format!("panics: {:?}, 2", options.panic_mode()));
     fixed.chain(profile).chain(own).chain(panics).collect()
 }
 

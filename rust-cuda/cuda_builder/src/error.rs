@@ -96,6 +96,17 @@ pub enum CudaBuilderError {
         caller: Option<String>,
     },
 
+    /// An atomic operation on a variable of one thread.
+    #[error(
+        "{} has an atomic operation on a local variable, which the GPU has no instruction for: no other thread sees the variable. \
+         Use a plain variable, or place the atomic in shared memory (`#[address_space(shared)]`) or in a buffer of the host's",
+        function.as_deref().map_or("the module".into(), |name| format!("`{name}`"))
+    )]
+    LocalAtomic {
+        /// The kernel or function, as the module names it.
+        function: Option<String>,
+    },
+
     /// There is no crate in the folder.
     #[error("{} holds no crate: there is no Cargo.toml", .0.display())]
     CratePathDoesntExist(PathBuf),

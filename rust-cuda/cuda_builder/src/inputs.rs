@@ -152,6 +152,14 @@ impl Inputs {
                 "another version"
             });
         }
+        let packages = self.packages.iter().filter_map(|id| id.split(' ').next());
+        let profiles = workspace::profiles(
+            &absolute(&path_to_crate.join("Cargo.toml")),
+            &packages.collect(),
+        );
+        if !profiles.is_empty() {
+            digest.text(&profiles);
+        }
         for name in &self.variables {
             digest.text(name);
             // An empty one differs from one that is not set.
@@ -346,7 +354,7 @@ mod tests {
 
     /// From the FNV reference: the 128-bit FNV-1a of "a".
     #[test]
-    fn is_fnv_1a() {
+    fn digest_of_the_reference_text_is_the_reference_value() {
         let mut digest = Digest::new();
         digest.bytes(*b"a");
         assert_eq!(digest.to_string(), "d228cb696f1a8caf78912b704e4a8964");
@@ -380,7 +388,7 @@ mod tests {
     }
 
     #[test]
-    fn depends_on_what_was_compiled_only() {
+    fn digest_depends_only_on_what_was_compiled() {
         let base = [
             (
                 "kernels/Cargo.toml",
@@ -419,6 +427,15 @@ mod tests {
         assert_ne!(one, other, "what the workspace says of a dependency");
         let host = shared("[workspace.dependencies]\nd = { version = \"1\" }\nh = 2\n");
         assert_eq!(one, host, "what it says of one of the host");
+        let profile = |level| {
+            let mut files = base.to_vec();
+            files.push(("Cargo.toml", level));
+            digest_of(&files).unwrap()
+        };
+        let plain = profile("[workspace]\n[profile.release]\nopt-level = 1\n");
+        assert_eq!(plain, same, "what the builder sets itself");
+        let of_package = profile("[workspace]\n[profile.release.package.libm]\nopt-level = 1\n");
+        assert_ne!(of_package, same, "the profile of a package");
         let mut more = base.to_vec();
         more.push(("kernels/src/host.rs", "not compiled for the GPU"));
         assert_eq!(digest_of(&more), Some(same), "files that were not compiled");

@@ -126,15 +126,15 @@ impl CudaBuilder {
         self
     }
 
-    /// Whether a build that is not [`release`](Self::release) has the source's lines, as [`DebugInfo::LineTables`]. The
-    /// default is `true`.
+    /// Whether the PTX has the source's lines, as [`DebugInfo::LineTables`]: they change no instruction, and the software GPU's
+    /// reports and profilers name them. They contain absolute paths. The default is `true`.
     #[must_use]
     pub fn generate_line_info(mut self, generate_line_info: bool) -> Self {
         self.options.generate_line_info = generate_line_info;
         self
     }
 
-    /// What debuggers and profilers learn. The default is nothing.
+    /// What debuggers and profilers learn besides [`generate_line_info`](Self::generate_line_info). The default is nothing.
     #[must_use]
     pub fn debug(mut self, debug_info: DebugInfo) -> Self {
         self.options.debug = debug_info;
@@ -334,4 +334,49 @@ fn read(path: &Path) -> Result<String, CudaBuilderError> {
         path: path.to_owned(),
         source,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn digest(builder: &CudaBuilder) -> Digest {
+        builder.digest(&Inputs::default()).expect("reads no file")
+    }
+
+    #[test]
+    fn each_option_that_reaches_the_compiler_makes_a_module_stale() {
+        let new = || CudaBuilder::new("kernels");
+        let builders = [
+            ("as it is", new()),
+            ("arch", new().arch(NvvmArch::Compute90)),
+            ("release", new().release(false)),
+            ("panic_mode", new().panic_mode(PanicMode::Trap)),
+            ("nvvm_opts", new().nvvm_opts(false)),
+            ("generate_line_info", new().generate_line_info(false)),
+            ("fast_sqrt", new().fast_sqrt(true)),
+            ("fast_div", new().fast_div(true)),
+            ("fma_contraction", new().fma_contraction(false)),
+            ("optix", new().optix(true)),
+            ("build_args", new().build_args(&["--features", "x"])),
+        ];
+        for (at, (option, builder)) in builders.iter().enumerate() {
+            for (other, earlier) in &builders[..at] {
+                assert_ne!(digest(builder), digest(earlier), "{option} and {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn options_that_leave_the_module_alone_do_not() {
+        let new = || CudaBuilder::new("kernels");
+        for (option, builder) in [
+            ("copy_to", new().copy_to("module.ptx")),
+            ("rebuild", new().rebuild(true)),
+            ("emit_llvm_ir", new().emit_llvm_ir(true)),
+            ("ftz", new().ftz(true)),
+        ] {
+            assert_eq!(digest(&builder), digest(&new()), "{option}");
+        }
+    }
 }

@@ -109,7 +109,7 @@ impl Options {
         let features = self.arch.all_target_features().into_iter();
         flags.extend(features.map(|feature| format!("--cfg=target_feature={feature:?}")));
         flags.extend(self.optix.then(|| "--cfg=optix".into()));
-        if self.debug == DebugInfo::LineTables || self.generate_line_info && !self.release {
+        if self.debug == DebugInfo::LineTables || self.generate_line_info {
             flags.push("-Cdebuginfo=line-directives-only".into());
         }
         flags

@@ -83,7 +83,7 @@ fn code(mode: PanicMode, number: usize) -> String {
     format!(
         "\t{{ // panic {number}\n\t.reg .pred \t%panic_asked;\n\t.reg .b64 \t%panic_record;\n\
          \tld.global.b64 \t%panic_record, [{RECORD}];\n\tsetp.ne.s64 \t%panic_asked, %panic_record, 0;\n\
-         \t@%panic_asked st.u32 \t[%panic_record], {number};\n\tmembar.sys;\n\ttrap;\n\t}}\n"
+         \t@%panic_asked st.global.b32 \t[%panic_record], {number};\n\tmembar.sys;\n\ttrap;\n\t}}\n"
     )
 }
 
@@ -135,7 +135,7 @@ struct Item<'a> {
 }
 
 /// A call that does not return: its lines, from `{` to `}`.
-struct Call<'a> {
+struct PanicCall<'a> {
     first: usize,
     last: usize,
     callee: &'a str,
@@ -172,7 +172,7 @@ impl<'a> Module<'a> {
     }
 
     /// The calls of a function that panic.
-    fn calls(&self, function: &Item<'a>) -> Vec<Call<'a>> {
+    fn calls(&self, function: &Item<'a>) -> Vec<PanicCall<'a>> {
         let mut calls = Vec::new();
         let mut first = None;
         let mut callee = None;
@@ -187,7 +187,7 @@ impl<'a> Module<'a> {
                 && self.is_panic(callee)
             {
                 let last = at;
-                calls.push(Call {
+                calls.push(PanicCall {
                     first,
                     last,
                     callee,
@@ -199,7 +199,7 @@ impl<'a> Module<'a> {
 
     /// File, line and column of a panic: the last argument, or, where LLVM has moved it into the function that is called, that
     /// function's.
-    fn place(&self, function: &Item<'a>, call: &Call<'a>, depth: usize) -> Option<String> {
+    fn place(&self, function: &Item<'a>, call: &PanicCall<'a>, depth: usize) -> Option<String> {
         /// Functions of `core` between a kernel and the one that formats.
         const MOST: usize = 8;
         let argument = self.last_argument(call);
@@ -219,7 +219,7 @@ impl<'a> Module<'a> {
     }
 
     /// The register of a call's last argument.
-    fn last_argument(&self, call: &Call<'_>) -> Option<&'a str> {
+    fn last_argument(&self, call: &PanicCall<'_>) -> Option<&'a str> {
         let lines = &self.lines[call.first..call.last];
         let line = lines.iter().find(|line| line.contains("call.uni "))?;
         let list = line.rsplit_once('(')?.1.split(')').next()?;
@@ -447,7 +447,7 @@ mod tests {
         assert!(text.ends_with(&places.concat()), "{text}");
         let on_gpu = on_gpu(&text);
         for number in [1, 2] {
-            let stored = format!("st.u32 \t[%panic_record], {number};");
+            let stored = format!("st.global.b32 \t[%panic_record], {number};");
             assert!(on_gpu.contains(&stored), "{on_gpu}");
         }
         assert!(on_gpu.contains(".u64 cuda_std_panic;"), "{on_gpu}");
@@ -461,7 +461,7 @@ mod tests {
     }
 
     #[test]
-    fn the_software_gpu_reads_what_there_was() {
+    fn the_software_gpu_reads_hidden_panic_calls() {
         for mode in [PanicMode::Location, PanicMode::Trap] {
             let text = lower(ASSEMBLY, mode).replace(HIDDEN, "");
             let lines: Vec<_> = text.lines().collect();

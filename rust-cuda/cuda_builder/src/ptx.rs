@@ -89,6 +89,7 @@ pub(crate) fn write(
     panics: PanicMode,
 ) -> Result<(), CudaBuilderError> {
     refuse_missing_arithmetic(assembly)?;
+    refuse_local_atomics(assembly)?;
     let assembly = declare_shared_arrays(assembly)?;
     let body = place_launch_bounds(&stable_names(&define_memcmp(&assembly)))?;
     let body = panics::lower(&body, panics);
@@ -138,8 +139,34 @@ fn refuse_missing_arithmetic(assembly: &str) -> Result<(), CudaBuilderError> {
     }
 }
 
+/// `ptxas` knows no atomic operation on local memory (PTX ISA, "atom").
+fn refuse_local_atomics(assembly: &str) -> Result<(), CudaBuilderError> {
+    let is_local = |line: &str| {
+        let line = line.trim_start();
+        let opcode = line.split([' ', '\t']).next().unwrap_or_default();
+        let is_atomic = opcode.starts_with("atom.") || opcode.starts_with("red.");
+        is_atomic && opcode.split('.').any(|modifier| modifier == "local")
+    };
+    match assembly.lines().any(is_local) {
+        true => Err(CudaBuilderError::LocalAtomic {
+            function: enclosing(assembly, is_local).map(str::to_owned),
+        }),
+        false => Ok(()),
+    }
+}
+
 /// The kernel or function that calls that function first.
 fn caller<'a>(assembly: &'a str, function: &str) -> Option<&'a str> {
+    enclosing(assembly, |line| {
+        line.trim_start().starts_with("call")
+            && line
+                .split([' ', ',', '\t'])
+                .any(|word| word.trim_end_matches(';') == function)
+    })
+}
+
+/// The kernel or function with the first such line.
+fn enclosing(assembly: &str, is_meant: impl Fn(&str) -> bool) -> Option<&str> {
     let mut name = None;
     for line in assembly.lines() {
         let is_head = [".visible .entry", ".visible .func", ".func"]
@@ -148,11 +175,7 @@ fn caller<'a>(assembly: &'a str, function: &str) -> Option<&'a str> {
         if is_head {
             let head = line.rsplit_once('(').map_or(line, |(head, _)| head);
             name = head.split([' ', ')']).rfind(|word| !word.is_empty());
-        } else if line.trim_start().starts_with("call")
-            && line
-                .split([' ', ',', '\t'])
-                .any(|word| word.trim_end_matches(';') == function)
-        {
+        } else if is_meant(line) {
             return name;
         }
     }

@@ -23,6 +23,30 @@ pub(crate) fn manifest(place: &Path) -> Option<PathBuf> {
     })
 }
 
+/// The sections `[profile.release.package.NAME]` of the workspace's manifest, for these packages. The builder sets what else a
+/// profile says.
+pub(crate) fn profiles(place: &Path, packages: &BTreeSet<&str>) -> String {
+    let root = manifest(place).and_then(|root| fs::read_to_string(root).ok());
+    sections(&root.unwrap_or_default(), packages)
+}
+
+fn sections(root: &str, packages: &BTreeSet<&str>) -> String {
+    let mut concerns = false;
+    let mut text = String::new();
+    for line in root.lines().map(str::trim) {
+        if let Some(section) = line.strip_prefix('[') {
+            let section = section.trim_end_matches(']');
+            let package = section.strip_prefix("profile.release.package.");
+            concerns = package.is_some_and(|name| packages.contains(name.trim_matches('"')));
+        }
+        if concerns && !line.is_empty() && !line.starts_with('#') {
+            text.push_str(line);
+            text.push('\n');
+        }
+    }
+    text
+}
+
 /// The dependencies that are inherited.
 fn names(manifest: &str) -> BTreeSet<&str> {
     let mut section = "";
@@ -83,6 +107,22 @@ mod tests {
         let manifest = "[package]\nversion = \"1\"\n[dependencies]\na.workspace = true\nb = { workspace = true, features = [\"x\"] }\n\
                         c = \"1\"\n[dependencies.d]\nworkspace = true\n";
         assert_eq!(names(manifest), BTreeSet::from(["a", "b", "d"]));
+    }
+
+    #[test]
+    fn profiles_are_those_of_the_packages() {
+        let root = "[profile.release]\nlto = true\n[profile.release.package.libm]\n# words\nopt-level = 1\n\
+                    [profile.release.package.\"other\"]\nopt-level = 2\n[profile.dev.package.libm]\nopt-level = 3\n";
+        let of = |name| sections(root, &BTreeSet::from([name]));
+        assert_eq!(
+            of("libm"),
+            "[profile.release.package.libm]\nopt-level = 1\n"
+        );
+        assert_eq!(
+            of("other"),
+            "[profile.release.package.\"other\"]\nopt-level = 2\n"
+        );
+        assert_eq!(of("third"), "");
     }
 
     #[test]

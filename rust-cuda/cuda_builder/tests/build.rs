@@ -372,6 +372,39 @@ fn panic(_: &core::panic::PanicInfo) -> ! {
     }
 }
 
+/// The README's table of what makes a module stale names tests; they exist.
+#[test]
+fn the_readme_names_tests_that_exist() {
+    let readme = include_str!("../../README.md");
+    let (_, section) = readme
+        .split_once("## When the PTX is compiled again")
+        .expect("its section");
+    let rows = section
+        .lines()
+        .skip_while(|line| !line.starts_with("| a change of"));
+    let rows = rows.skip(2).take_while(|line| line.starts_with('|'));
+    let sources = [
+        include_str!("build.rs"),
+        include_str!("../src/inputs.rs"),
+        include_str!("../src/lib.rs"),
+        include_str!("../src/ptx.rs"),
+        include_str!("../src/workspace.rs"),
+    ];
+    let mut count = 0;
+    for row in rows {
+        let tests = row.rsplit('|').nth(1).expect("a last column");
+        for test in tests.split('`').skip(1).step_by(2) {
+            let declared = format!("#[test]\nfn {test}(");
+            let in_module = format!("    fn {test}(");
+            let is_declared =
+                |source: &&str| source.contains(&declared) || source.contains(&in_module);
+            assert!(sources.iter().any(|source| is_declared(&source)), "{test}");
+            count += 1;
+        }
+    }
+    assert!(count >= 12, "{count} tests");
+}
+
 /// An empty module loads, and no kernel is found in it: the build says so.
 #[test]
 fn a_crate_without_kernels_is_warned_of() {
@@ -428,6 +461,13 @@ fn mistakes_get_a_sentence() {
             "#[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn wide(x: u128, out: *mut f32) { unsafe { *out = x as f32 } }\n\
              #[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }",
             "such as `u128 as f32`: convert the two halves as `u64`",
+        ),
+        (
+            "use core::sync::atomic::{AtomicU32, Ordering};\n\
+             #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn count(out: *mut *const u32) {\n\
+             let n = AtomicU32::new(1); n.fetch_add(2, Ordering::Relaxed); unsafe { out.write_volatile(n.as_ptr()) } }\n\
+             #[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }",
+            "`count` has an atomic operation on a local variable",
         ),
     ] {
         fs::write(folder.path().join("src/lib.rs"), source).unwrap();

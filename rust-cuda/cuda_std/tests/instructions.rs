@@ -63,6 +63,7 @@ fn compile(arch: NvvmArch, folder: &Path) -> String {
         .arch(arch)
         .fma_contraction(false)
         .panic_mode(PanicMode::Message)
+        .generate_line_info(false)
         .copy_to(&file)
         .build()
         .unwrap_or_else(|error| panic!("{error}"));

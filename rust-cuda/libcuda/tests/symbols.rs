@@ -34,7 +34,7 @@ fn the_list_of_declared_symbols_is_that_of_cust_raw() {
 }
 
 #[test]
-fn names_of_later_releases_are_exported_too() {
+fn names_of_later_cuda_releases_are_exported() {
     for name in [
         "cuLaunchKernelEx",
         "cuGetProcAddress_v2",

@@ -19,6 +19,8 @@ pub enum Kind {
     DivergentBarrier,
     /// A shuffle reads from a lane that does not take part.
     AbsentLane,
+    /// Threads of a warp update the same element of global memory without an atomic operation.
+    LostUpdate,
 }
 
 impl fmt::Display for Kind {
@@ -31,6 +33,7 @@ impl fmt::Display for Kind {
             Self::SharedMemoryRace => "shared memory race",
             Self::DivergentBarrier => "divergent barrier",
             Self::AbsentLane => "absent lane",
+            Self::LostUpdate => "lost update",
         })
     }
 }

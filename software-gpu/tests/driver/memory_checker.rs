@@ -328,6 +328,48 @@ fn races_in_shared_memory_are_reported_with_both_threads() {
 }
 
 #[test]
+fn lost_updates_of_a_warp_are_reported() {
+    let zeroed = |driver: &Driver, x, _| driver.fill(x, 0, BYTES);
+    let body = "ld.param.u64 %rd1, [x];
+ld.global.u32 %r3, [%rd1]; add.u32 %r3, %r3, 1;
+st.global.u32 [%rd1], %r3;";
+    let reports = found(zeroed, body);
+    let [report] = reports.as_slice() else {
+        panic!("one report is expected: {reports:?}");
+    };
+    assert_eq!(report.kind, Kind::LostUpdate);
+    for words in [
+        "kernel `test`, block (0, 0, 0): threads (0, 0, 0) and (1, 0, 0) load and store the same 4 bytes, at offset 0 of",
+        "load, PTX line 10",
+        "store, PTX line 11",
+        "use an atomic operation (atom.add, `atomicAdd`)",
+    ] {
+        assert!(
+            report.text.contains(words),
+            "`{words}` is missing: {}",
+            report.text
+        );
+    }
+    for (wrong, right) in [
+        // An element for each thread, an atomic operation, one thread of a block, strong accesses.
+        ("%rd1]", "%x]"),
+        (
+            body,
+            "ld.param.u64 %rd1, [x]; atom.global.add.u32 %r3, [%rd1], 1;",
+        ),
+        ("ld.global", "setp.ne.u32 %p0, %t, 0; @%p0 ret; ld.global"),
+        (".global", ".volatile.global"),
+        // The same value again changes nothing, and a barrier orders the loads before the stores.
+        ("%r3, 1;", "%r3, 0;"),
+        ("%r3, 1;", "%r3, 1; bar.sync 0;"),
+        ("%r3, 1;", "%r3, 1; bar.warp.sync -1;"),
+    ] {
+        let right = body.replace(wrong, right);
+        assert_eq!(found(zeroed, &right), [], "{right}");
+    }
+}
+
+#[test]
 fn divergent_barriers_are_reported() {
     let body = "setp.lt.u32 %p0, %t, 5; @%p0 bra LOW;\nbar.sync 0; bra END; LOW: bar.sync 0; END:";
     let reports = found(nothing, body);

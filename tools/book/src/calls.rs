@@ -14,12 +14,12 @@ pub struct Group {
     /// Its heading.
     pub title: String,
     /// Its rows.
-    pub call: Vec<Call>,
+    pub call: Vec<DriverCall>,
 }
 
 /// A row.
 #[derive(Deserialize)]
-pub struct Call {
+pub struct DriverCall {
     /// In CUDA C++, if the runtime has a call for it.
     pub runtime: Option<String>,
     /// The driver's function.
@@ -29,7 +29,7 @@ pub struct Call {
 }
 
 #[derive(Deserialize)]
-struct File {
+struct CallsFile {
     group: Vec<Group>,
 }
 
@@ -40,7 +40,7 @@ struct File {
 pub fn read() -> Result<Vec<Group>> {
     let text = fs::read_to_string(workspace().join("book/calls.toml"))
         .context("cannot read book/calls.toml")?;
-    let file: File = toml::from_str(&text).context("book/calls.toml")?;
+    let file: CallsFile = toml::from_str(&text).context("book/calls.toml")?;
     Ok(file.group)
 }
 
@@ -91,7 +91,7 @@ mod tests {
         }
     }
 
-    /// The examples' source folders: those whose manifests declare a place in the chapter.
+    /// The examples' source folders: those whose manifests declare a place among the lessons.
     fn examples() -> String {
         let mut folders = Vec::new();
         for entry in fs::read_dir(workspace()).unwrap() {
@@ -130,7 +130,7 @@ mod tests {
             .collect()
     }
 
-    fn calls() -> Vec<Call> {
+    fn calls() -> Vec<DriverCall> {
         read()
             .unwrap()
             .into_iter()
@@ -179,7 +179,7 @@ mod tests {
     fn the_table_has_a_row_for_each_call() {
         let group = Group {
             title: "Streams".into(),
-            call: vec![Call {
+            call: vec![DriverCall {
                 runtime: None,
                 driver: "cuA".into(),
                 rust: vec!["a".into(), "b!".into()],

@@ -28,7 +28,7 @@ pub struct Figure {
 }
 
 #[derive(Deserialize)]
-struct File {
+struct FiguresFile {
     figure: Vec<Figure>,
 }
 
@@ -39,7 +39,7 @@ struct File {
 pub fn read() -> Result<Vec<Figure>> {
     let text = fs::read_to_string(workspace().join("book/figures.toml"))
         .context("cannot read book/figures.toml")?;
-    let file: File = toml::from_str(&text).context("book/figures.toml")?;
+    let file: FiguresFile = toml::from_str(&text).context("book/figures.toml")?;
     Ok(file.figure)
 }
 

@@ -31,7 +31,7 @@ fn documents() -> Result<Vec<Document>> {
     pages.map(Ok).chain(readmes).collect()
 }
 
-/// The folders of the examples: those whose manifest declares a place in the chapter.
+/// The folders of the examples: those whose manifest declares a place among the lessons.
 ///
 /// # Errors
 /// The workspace's folder cannot be read.

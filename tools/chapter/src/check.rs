@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// What is compared with what.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct CheckArguments {
     /// Result folders of `run`, or files written by an example's `--json`
     #[arg(required = true, value_name = "FOLDER|FILE.json")]
     paths: Vec<PathBuf>,
@@ -39,7 +39,7 @@ pub struct ExpectationsArguments {
 }
 
 /// Compares them, or records them.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &CheckArguments) -> Result<Exit> {
     let mut runs: Vec<Results> = Vec::new();
     for path in &arguments.paths {
         runs.extend(compare::read(path)?);

@@ -19,7 +19,7 @@ use std::path::{Path, PathBuf};
 
 /// What is compared.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct CompareArguments {
     /// Result folders of `run`, or files written by an example's `--json`; by default the last run. Two that hold the same
     /// target are shown side by side, others in one table
     #[arg(value_name = "FOLDER|FILE.json")]
@@ -47,7 +47,7 @@ struct Set {
 }
 
 /// Compares it.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &CompareArguments) -> Result<Exit> {
     let mut paths = arguments.paths.clone();
     if paths.is_empty() {
         paths.push(Targets::find()?.results());
@@ -88,7 +88,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 
 /// A model and its device.
 fn compare_with_device(
-    arguments: &Arguments,
+    arguments: &CompareArguments,
     measured: &Path,
     modelled: &[PathBuf],
 ) -> Result<Exit> {

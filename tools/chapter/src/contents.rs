@@ -1,5 +1,5 @@
 //! What an example consists of, whatever the device: `parts.json` beside its manifest. `list --update` writes it from what the
-//! program says of itself (`--describe`), so that listing the chapter builds nothing.
+//! program says of itself (`--describe`), so that listing the lessons builds nothing.
 
 use crate::program::DeviceOptions;
 use crate::targets::{Program, Targets};

@@ -14,7 +14,7 @@ use std::process::Command;
 
 /// Which demo.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct DemosArguments {
     /// The demo's name; `list` prints all of them
     name: String,
 
@@ -30,7 +30,7 @@ fn all<'a>(targets: &'a Targets) -> Vec<(&'a str, &'a Demo)> {
 }
 
 /// Lists the demos, or runs one.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &DemosArguments) -> Result<Exit> {
     let targets = Targets::find()?;
     if arguments.name == "list" {
         return list(&targets);

@@ -13,7 +13,7 @@ use std::env;
 
 /// There are no arguments.
 #[derive(clap::Args)]
-pub struct Arguments {}
+pub struct DoctorArguments {}
 
 /// The state of one component.
 pub struct Finding {
@@ -52,7 +52,7 @@ impl Finding {
 }
 
 /// Checks everything and prints the findings.
-pub fn run(_: &Arguments) -> Result<Exit> {
+pub fn run(_: &DoctorArguments) -> Result<Exit> {
     let targets = Targets::find();
     let mut findings = match &targets {
         Ok(targets) => device(targets)?,

@@ -19,7 +19,7 @@ const SEARCHED: &str = if cfg!(target_os = "macos") {
 
 /// What is run, and what is shown of it.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct ExplainArguments {
     /// The program and its arguments
     #[arg(
         required = true,
@@ -45,7 +45,7 @@ pub struct Arguments {
 }
 
 /// Runs it and shows it.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &ExplainArguments) -> Result<Exit> {
     let folder = tempfile::tempdir().context("cannot make a temporary folder")?;
     let file = arguments
         .keep
@@ -66,7 +66,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 }
 
 /// Runs the program with its own input and output.
-fn run_program(arguments: &Arguments, file: &Path) -> Result<ExitStatus> {
+fn run_program(arguments: &ExplainArguments, file: &Path) -> Result<ExitStatus> {
     let file = std::path::absolute(file).context("the present folder is not there")?;
     // What a run before has left is not of this one.
     let _ = std::fs::remove_file(&file);
@@ -97,7 +97,7 @@ fn run_program(arguments: &Arguments, file: &Path) -> Result<ExitStatus> {
 }
 
 /// The folder of the library, if there is one.
-fn library(arguments: &Arguments) -> Result<Option<PathBuf>> {
+fn library(arguments: &ExplainArguments) -> Result<Option<PathBuf>> {
     let folder = arguments.library.clone().unwrap_or_else(|| LIBRARY.into());
     if folder.join("libcuda.so.1").exists() {
         return Ok(Some(std::path::absolute(folder)?));
@@ -114,7 +114,7 @@ fn library(arguments: &Arguments) -> Result<Option<PathBuf>> {
     }
 }
 
-fn without_timeline(arguments: &Arguments) -> UsageError {
+fn without_timeline(arguments: &ExplainArguments) -> UsageError {
     let name = arguments.program[0].display();
     UsageError(format!(
         "{name} has left no timeline: it made no call of the driver on the software GPU. A program that is not linked with the \

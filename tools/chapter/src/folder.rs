@@ -25,7 +25,7 @@ pub struct Summary {
     pub profile: String,
     /// The device and why it was this one, in words.
     pub device: String,
-    /// The targets, in the chapter's order.
+    /// The targets, in the lessons' order.
     pub targets: Vec<TargetSummary>,
 }
 

@@ -23,7 +23,7 @@ use serde::Serialize;
     mut_arg("device", |device| device.help("Ask this driver's device which needs it meets: builds the examples that need something")),
     mut_arg("gpu", |gpu| gpu.help("Ask the software GPU modelled on this one: a name or a profile file, as `run` knows them")),
 )]
-pub struct Arguments {
+pub struct ListArguments {
     /// The targets or parts to list; all of them by default
     #[arg(value_name = "TARGET[:PART]")]
     targets: Vec<String>,
@@ -69,7 +69,7 @@ impl Listed {
 }
 
 /// Lists it.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &ListArguments) -> Result<Exit> {
     let targets = Targets::find()?;
     if arguments.update || arguments.check {
         return update::run(&targets, &arguments.targets, arguments.update);

@@ -1,4 +1,4 @@
-//! One command for the chapter: `cargo chapter …`.
+//! One command for the lessons: `cargo chapter …`.
 
 mod check;
 mod compare;
@@ -22,7 +22,7 @@ use chapter_terminal::output;
 use clap::{CommandFactory as _, FromArgMatches as _, Parser, Subcommand};
 use std::process::ExitCode;
 
-/// List, run, compare and draw the examples of the chapter
+/// List, run, compare and draw the lessons
 #[derive(Parser)]
 #[command(name = "cargo chapter", bin_name = "cargo chapter")]
 struct Chapter {
@@ -33,26 +33,26 @@ struct Chapter {
 #[derive(Subcommand)]
 enum Command {
     /// Compare results with the expectations recorded for their device
-    Check(check::Arguments),
+    Check(check::CheckArguments),
     /// Show the times of a run with their bounds, or two runs side by side
-    Compare(compare::Arguments),
+    Compare(compare::CompareArguments),
     /// Run one part, chosen by its demo name
-    Demos(demos::Arguments),
+    Demos(demos::DemosArguments),
     /// Show what this machine has, and how to install what is missing
-    Doctor(doctor::Arguments),
+    Doctor(doctor::DoctorArguments),
     /// Run any CUDA program on the software GPU, and explain its timeline
-    Explain(explain::Arguments),
+    Explain(explain::ExplainArguments),
     /// List the targets and their parts, and what each part needs
-    List(list::Arguments),
+    List(list::ListArguments),
     /// Write the results of a run as one HTML page and as Markdown
-    Report(report::Arguments),
+    Report(report::ReportArguments),
     /// Run targets, keep their results and give a verdict on each part
-    Run(run::Arguments),
+    Run(run::RunArguments),
     /// List what the examples' manifests declare, in the form of chapter-targets.txt
     #[command(hide = true)]
     Targets,
     /// Analyse a recorded timeline, or draw it
-    Timeline(timeline::Arguments),
+    Timeline(timeline::TimelineArguments),
 }
 
 fn main() -> ExitCode {

@@ -21,7 +21,7 @@ use std::path::PathBuf;
 
 /// What is reported, and where to.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct ReportArguments {
     /// A result folder of `run`; by default that of the last run
     folder: Option<PathBuf>,
 
@@ -35,7 +35,7 @@ pub struct Arguments {
 }
 
 /// Writes it.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &ReportArguments) -> Result<Exit> {
     let folder = match &arguments.folder {
         Some(folder) => folder.clone(),
         None => Targets::find()?.results(),

@@ -30,7 +30,7 @@ use verdict::Outcome;
 
 /// What is run, and what is kept of it.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct RunArguments {
     /// The targets or parts to run; all of them by default
     #[arg(value_name = "TARGET[:PART]")]
     targets: Vec<String>,
@@ -78,7 +78,7 @@ enum Depth {
 }
 
 /// Runs it.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &RunArguments) -> Result<Exit> {
     let targets = Targets::find()?;
     let out = arguments.out.clone().unwrap_or_else(|| targets.results());
     let folder = NewFolder::create("--out", out)?;
@@ -132,7 +132,7 @@ pub fn run(arguments: &Arguments) -> Result<Exit> {
 }
 
 /// Refuses `--iterations` when a part selected by name, or every part, would ignore it.
-fn check_iterations(arguments: &Arguments, selected: &[Selected]) -> Result<(), UsageError> {
+fn check_iterations(arguments: &RunArguments, selected: &[Selected]) -> Result<(), UsageError> {
     if arguments.iterations.is_none() {
         return Ok(());
     }
@@ -156,7 +156,7 @@ fn check_iterations(arguments: &Arguments, selected: &[Selected]) -> Result<(), 
 
 /// A run while it goes on.
 struct Run<'a> {
-    arguments: &'a Arguments,
+    arguments: &'a RunArguments,
     folder: NewFolder,
     progress: Progress,
     /// Parts that have been dealt with.

@@ -1,4 +1,4 @@
-//! What a command line selects: all of the chapter, targets, or parts of targets.
+//! What a command line selects: all lessons, targets, or parts of targets.
 
 use crate::program::DeviceOptions;
 use crate::targets::{Program, Targets};
@@ -59,7 +59,7 @@ impl Named {
     }
 }
 
-/// Finds what `names` (`TARGET` or `TARGET:PART`) mean, in the chapter's order; no names mean everything.
+/// Finds what `names` (`TARGET` or `TARGET:PART`) mean, in the lessons' order; no names mean everything.
 ///
 /// # Errors
 /// A target or part is unknown, or a program cannot be built or asked.
@@ -85,7 +85,7 @@ pub fn select(
     Ok(selected)
 }
 
-/// Puts the named targets into the chapter's order, each once. A target named without a part is selected whole.
+/// Puts the named targets into the lessons' order, each once. A target named without a part is selected whole.
 ///
 /// # Errors
 /// A target is unknown.

@@ -1,4 +1,4 @@
-//! The programs of the chapter: members of the workspace, built by cargo, or programs beside this one, on a machine
+//! The lessons' programs: members of the workspace, built by cargo, or programs beside this one, on a machine
 //! without Rust.
 
 mod cargo;
@@ -15,25 +15,25 @@ use std::ffi::OsString;
 use std::path::{Path, PathBuf};
 use std::{env, fs};
 
-/// Beside this program it lists the chapter's programs, in the chapter's order, as [`member`] describes.
+/// Beside this program it lists the lessons' programs, in the lessons' order, as [`member`] describes.
 pub const LIST: &str = "chapter-targets.txt";
 
 /// Where the programs come from, and what they say of themselves.
 pub struct Targets {
     home: Home,
-    /// In the chapter's order.
+    /// In the lessons' order.
     examples: Vec<Example>,
     /// Their names, in the same order.
     names: Vec<String>,
 }
 
 enum Home {
-    /// Members of a workspace with a place in the chapter: `package.metadata.chapter` in their manifests.
+    /// Members of a workspace with a place among the lessons: `package.metadata.chapter` in their manifests.
     Workspace {
         cargo: OsString,
         manifest: PathBuf,
         target: PathBuf,
-        /// Those of the examples' packages, in the chapter's order.
+        /// Those of the examples' packages, in the lessons' order.
         folders: Vec<PathBuf>,
     },
     /// Programs in a folder.
@@ -121,12 +121,12 @@ impl Targets {
         Ok(Self::new(home, examples))
     }
 
-    /// What each example says of itself, in the chapter's order.
+    /// What each example says of itself, in the lessons' order.
     pub fn examples(&self) -> &[Example] {
         &self.examples
     }
 
-    /// All names, in the chapter's order.
+    /// All names, in the lessons' order.
     pub fn names(&self) -> &[String] {
         &self.names
     }
@@ -156,7 +156,7 @@ impl Targets {
         }
     }
 
-    /// Where the chapter's expectations are by default.
+    /// Where the lessons' expectations are by default.
     pub fn expectations(&self) -> PathBuf {
         let home = match &self.home {
             Home::Workspace { manifest, .. } => manifest.parent().unwrap_or(Path::new(".")),
@@ -204,7 +204,7 @@ struct Member {
 }
 
 impl Member {
-    /// What the chapter's order is by.
+    /// What the lessons' order is by.
     fn position(&self) -> (u64, &str) {
         (self.place, &self.example.name)
     }

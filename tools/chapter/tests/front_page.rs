@@ -26,7 +26,7 @@ fn the_readme_is_short() {
 }
 
 #[test]
-fn the_picture_is_there() {
+fn the_readme_has_its_picture() {
     let readme = read("README.md");
     let pictures = readme.split(" src=\"").skip(1);
     let pictures: Vec<&str> = pictures.filter_map(|rest| rest.split('"').next()).collect();
@@ -37,7 +37,7 @@ fn the_picture_is_there() {
 /// What stands before the list of lessons.
 const LIST: &str = "<!-- scripts/update-readme -->\n";
 
-/// The examples in the chapter's order.
+/// The examples in the lessons' order.
 fn examples() -> Vec<String> {
     let mut targets = Command::new(env!("CARGO_BIN_EXE_chapter"));
     let output = targets.arg("targets").current_dir(workspace()).output();

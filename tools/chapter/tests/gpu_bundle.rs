@@ -32,9 +32,9 @@ esac
 "#;
 
 /// A folder to make bundles in.
-struct Place(tempfile::TempDir);
+struct BundleFolder(tempfile::TempDir);
 
-impl Place {
+impl BundleFolder {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
         for (name, text) in [("cargo", CARGO), ("strip", "#!/bin/sh\n")] {
@@ -90,7 +90,7 @@ fn names(folder: &Path) -> Vec<String> {
 
 #[test]
 fn a_bundle_has_all_its_parts_and_its_log_is_whole() {
-    let place = Place::new();
+    let place = BundleFolder::new();
     let (code, log) = place.make("");
     assert_eq!(code, Some(0), "{log}");
     assert_eq!(place.made(), ["new"]);
@@ -143,12 +143,12 @@ fn without_one_of_its_parts_there_is_no_bundle() {
         "programs",
         "mistakes",
     ] {
-        let place = Place::new();
+        let place = BundleFolder::new();
         let (code, log) = place.make(part);
         assert!(code.is_some_and(|code| code != 0), "{part}: {log}");
         assert_eq!(place.made(), [""; 0], "{part}");
     }
-    let place = Place::new();
+    let place = BundleFolder::new();
     let (_, log) = place.make("mistakes");
     let error =
         "error: cargo did not name the program of the test mistakes of rust-cuda-programs\n";
@@ -157,7 +157,7 @@ fn without_one_of_its_parts_there_is_no_bundle() {
 
 #[test]
 fn a_bundle_replaces_an_earlier_one_when_it_is_whole() {
-    let place = Place::new();
+    let place = BundleFolder::new();
     fs::create_dir_all(place.bundle().join("bin")).unwrap();
     fs::write(place.bundle().join("bin/chapter-targets.txt"), "earlier").unwrap();
     assert_ne!(place.make("labs").0, Some(0));
@@ -169,7 +169,7 @@ fn a_bundle_replaces_an_earlier_one_when_it_is_whole() {
 
 #[test]
 fn a_folder_of_something_else_is_not_replaced() {
-    let place = Place::new();
+    let place = BundleFolder::new();
     fs::create_dir_all(place.bundle()).unwrap();
     fs::write(place.bundle().join("run.sh"), "").unwrap();
     let (code, log) = place.make("");

@@ -70,7 +70,7 @@ pub struct Run {
 }
 
 /// Where a file is tried.
-pub struct Place<'a> {
+pub struct AttemptSetup<'a> {
     /// The compilers and the libraries.
     pub compilers: &'a Compilers,
     /// A folder for the program and its record.
@@ -85,7 +85,7 @@ pub struct Place<'a> {
     pub shown_from: PathBuf,
 }
 
-impl<'a> Place<'a> {
+impl<'a> AttemptSetup<'a> {
     /// A place for a file that is trusted.
     pub fn trusted(compilers: &'a Compilers, folder: &Path, device: Device) -> Self {
         Self {

@@ -30,7 +30,7 @@ pub struct Lab {
     /// What kind of work it is.
     #[serde(default)]
     pub kind: Kind,
-    /// The lesson of the chapter that explains it: a package, and a part of it.
+    /// The lesson that explains it: a package, and a part of it.
     pub lesson: String,
     /// How many GPUs it needs. There are as many software GPUs.
     #[serde(default = "one")]

@@ -90,9 +90,9 @@ fn too_many(own: &Recording, goal: Option<&Recording>) -> Vec<String> {
             evidence.to_owned()
         };
         sentences.push(format!(
-            "idle device: {} in {gaps} {}: {why}",
+            "idle device: {} in {}: {why}",
             units::time(time),
-            if gaps == 1 { "gap" } else { "gaps" }
+            units::counted(gaps, "gap")
         ));
     }
     let wants_more = goal.is_none_or(|goal| goal.streams().len() > 1);

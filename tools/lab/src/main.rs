@@ -40,27 +40,27 @@ struct Labs {
 #[derive(Subcommand)]
 enum Command {
     /// Show all labs and what you have reached
-    List(list::Arguments),
+    List(list::ListArguments),
     /// Show the first lab that you have not passed
     Next,
     /// Build, run and judge one lab
-    Run(run::Arguments),
+    Run(run::RunArguments),
     /// Judge a lab whenever its file is saved
-    Watch(watch::Arguments),
+    Watch(watch::WatchArguments),
     /// Show a hint; each call shows one more
-    Hint(hint::Arguments),
+    Hint(hint::HintArguments),
     /// Judge all labs, and note what was reached
-    Check(check::Arguments),
+    Check(check::CheckArguments),
     /// Show what you have changed in a lab
-    Diff(diff::Arguments),
+    Diff(diff::DiffArguments),
     /// Put a lab back into its starting state
-    Reset(reset::Arguments),
+    Reset(reset::ResetArguments),
     /// For teachers: grade submissions, each confined to a folder of its own
-    Grade(grade::Arguments),
+    Grade(grade::GradeArguments),
     /// For teachers: write an archive for students, without solutions
-    Handout(handout::Arguments),
+    Handout(handout::HandoutArguments),
     /// For authors: each exercise fails as stated, each solution passes
-    Verify(verify::Arguments),
+    Verify(verify::VerifyArguments),
 }
 
 fn main() -> ExitCode {

@@ -8,7 +8,7 @@ use std::path::Path;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
-struct File {
+struct MistakesFile {
     #[serde(rename = "mistake")]
     mistakes: Vec<Mistake>,
 }
@@ -36,7 +36,7 @@ pub struct Mistake {
 pub fn read(catalogue: &Catalogue) -> Result<Vec<Mistake>> {
     let path = catalogue.root.join("labs/mistakes.toml");
     let text = fs::read_to_string(&path).with_context(|| path.display().to_string())?;
-    let file: File = toml::from_str(&text).with_context(|| path.display().to_string())?;
+    let file: MistakesFile = toml::from_str(&text).with_context(|| path.display().to_string())?;
     for mistake in &file.mistakes {
         let known = catalogue.labs.iter().any(|lab| lab.name == mistake.lab);
         ensure!(known, "mistakes.toml: there is no lab {}", mistake.lab);

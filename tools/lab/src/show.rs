@@ -92,9 +92,8 @@ fn explain(text: &mut String, lab: &Lab, goal: Option<&Goal>, run: &Run, verdict
         let _ = writeln!(text, "\n{}", wrap::indented(2, report));
     }
     if record.reports.len() > 2 {
-        let more = record.reports.len() - 2;
-        let reports = if more == 1 { "report" } else { "reports" };
-        let _ = writeln!(text, "  … and {more} more {reports}");
+        let more = units::counted(record.reports.len() - 2, "more report");
+        let _ = writeln!(text, "  … and {more}");
     }
     let _ = writeln!(text);
     let own = counted(lab, &record.recording);

@@ -3,7 +3,7 @@
 use super::NsightError;
 use super::calls::Calls;
 use super::names::{numbers, process};
-use super::operations::{Place, Raw};
+use super::operations::{OperationOrigin, Raw};
 use super::table::{Row, rows};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
@@ -15,15 +15,15 @@ const NONE: i64 = 0xffff_ffff;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RawWait {
     /// The stream that waits; the device is not said.
-    pub place: Place,
+    pub place: OperationOrigin,
     /// When the host said so.
     pub at: i64,
     /// Behind what the event was recorded: the stream and the host's time. `None` when the export does not say.
-    pub recorded: Option<(Place, i64)>,
+    pub recorded: Option<(OperationOrigin, i64)>,
 }
 
 /// An event was recorded in a stream, when the host said so.
-type Record = (Place, i64);
+type Record = (OperationOrigin, i64);
 
 /// The waits of streams for events, in order.
 pub fn waits(database: &Connection, calls: &Calls) -> Result<Vec<RawWait>, NsightError> {
@@ -126,8 +126,8 @@ fn records(database: &Connection, calls: &Calls) -> Result<Records, NsightError>
 }
 
 /// Process, context and stream, of the first three columns.
-fn place(row: &Row) -> Option<Place> {
-    Some(Place {
+fn place(row: &Row) -> Option<OperationOrigin> {
+    Some(OperationOrigin {
         process: row.integer(0).map_or(0, process),
         device: 0,
         context: row.integer(1).unwrap_or(0),
@@ -174,7 +174,7 @@ impl Queues {
     }
 
     /// The last enqueued operation before that time.
-    pub fn before(&self, place: &Place, time: i64) -> Option<usize> {
+    pub fn before(&self, place: &OperationOrigin, time: i64) -> Option<usize> {
         let queue = self.queues.get(&key(place)?)?;
         let earlier = queue.partition_point(|&(call, ..)| call <= time);
         // Those of one call run as a graph: the one that ends last.
@@ -184,13 +184,13 @@ impl Queues {
     }
 
     /// The first enqueued operation after that time.
-    pub fn after(&self, place: &Place, time: i64) -> Option<usize> {
+    pub fn after(&self, place: &OperationOrigin, time: i64) -> Option<usize> {
         let queue = self.queues.get(&key(place)?)?;
         let later = queue.partition_point(|&(call, ..)| call <= time);
         queue.get(later).map(|&(.., at)| at)
     }
 }
 
-fn key(place: &Place) -> Option<(u64, i64, i64)> {
+fn key(place: &OperationOrigin) -> Option<(u64, i64, i64)> {
     Some((place.process, place.context, place.stream?))
 }

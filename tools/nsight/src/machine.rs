@@ -2,7 +2,7 @@
 
 use super::NsightError;
 use super::names::numbers;
-use super::operations::Place;
+use super::operations::OperationOrigin;
 use super::table::{Row, rows};
 use chapter_timeline::analysis::facts::StreamKind;
 use chapter_timeline::analysis::occupancy::Multiprocessors;
@@ -63,7 +63,7 @@ impl Streams {
     }
 
     /// What kind of stream that is, if the export says so.
-    pub fn kind(&self, place: &Place) -> Option<StreamKind> {
+    pub fn kind(&self, place: &OperationOrigin) -> Option<StreamKind> {
         let stream = place.stream?;
         let key = (place.process, place.context, stream);
         if self.null.contains(&key) || (!self.null_known && stream == USUAL_NULL_STREAM) {
@@ -73,7 +73,7 @@ impl Streams {
     }
 
     /// A stream's priority, unless it is 0, as most streams' is, or not said.
-    pub fn priority(&self, place: &Place) -> Option<i32> {
+    pub fn priority(&self, place: &OperationOrigin) -> Option<i32> {
         let key = (place.process, place.context, place.stream?);
         self.priorities.get(&key).copied()
     }

@@ -10,7 +10,7 @@ use rusqlite::Connection;
 
 /// Where in the machine something ran.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub struct Place {
+pub struct OperationOrigin {
     /// The process.
     pub process: u64,
     /// The device's number within it.
@@ -25,7 +25,7 @@ pub struct Place {
 #[derive(Clone, Debug)]
 pub struct Raw {
     /// Where it ran.
-    pub place: Place,
+    pub place: OperationOrigin,
     /// When it began.
     pub start: i64,
     /// When it ended.
@@ -158,7 +158,7 @@ impl Operations {
             return None;
         };
         Some(Raw {
-            place: Place {
+            place: OperationOrigin {
                 process: row.integer(2).map_or(0, process),
                 device: row.integer(3).unwrap_or(0),
                 context: row.integer(4).unwrap_or(0),

@@ -4,7 +4,7 @@ use super::calls::{Calls, RawCall};
 use super::events::{self, Queues, RawWait};
 use super::machine::{Devices, Streams};
 use super::names::{Strings, Threads};
-use super::operations::{Operations, Place, Raw};
+use super::operations::{OperationOrigin, Operations, Raw};
 use super::ranges::{self, RawRange};
 use super::table::rows;
 use super::{NsightError, Trace};
@@ -109,7 +109,7 @@ impl Report {
     fn trace(&self, title: String, process: u64, device: i64, mut raws: Vec<&Raw>) -> Trace {
         let contexts: BTreeSet<i64> = raws.iter().map(|raw| raw.place.context).collect();
         let origin = raws.iter().map(|raw| raw.start).min().unwrap_or(0);
-        let name = |place: &Place| self.stream_name(place, contexts.len() > 1);
+        let name = |place: &OperationOrigin| self.stream_name(place, contexts.len() > 1);
         // As [`Recording::new`] sorts, so that places agree.
         raws.sort_by_cached_key(|raw| {
             let (name, stream) = (raw.name.as_str(), name(&raw.place));
@@ -151,7 +151,7 @@ impl Report {
         }
     }
 
-    fn stream_name(&self, place: &Place, with_context: bool) -> String {
+    fn stream_name(&self, place: &OperationOrigin, with_context: bool) -> String {
         let name = match (place.stream, self.streams.kind(place)) {
             (_, Some(StreamKind::Legacy)) => LEGACY.to_owned(),
             (Some(stream), _) => match self.streams.priority(place) {
@@ -225,7 +225,7 @@ impl Report {
         &self,
         raws: &[&Raw],
         origin: i64,
-        name: impl Fn(&Place) -> String,
+        name: impl Fn(&OperationOrigin) -> String,
     ) -> (Vec<Dependency>, Vec<Wait>) {
         let queues = Queues::of(raws, &self.calls);
         let (mut dependencies, mut unknown) = (BTreeSet::new(), Vec::new());

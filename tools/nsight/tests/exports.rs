@@ -342,7 +342,7 @@ fn a_stream_is_named_with_its_priority_unless_that_is_the_usual_one() {
 }
 
 #[test]
-fn launches_of_graphs_of_which_nothing_else_is_there_are_counted_and_shown() {
+fn graph_launches_without_other_records_are_counted_and_shown() {
     let (traces, notes) = traces(Version::V2026, |export| {
         export.kernel("scale", 4, 13, (-900, -800), (0, 1000));
         export.call("cuGraphLaunch", (1100, 1200));

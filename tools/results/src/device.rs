@@ -1,5 +1,6 @@
 //! On what a run took place: what must be the same before absolute times may be compared.
 
+use crate::units;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 
@@ -93,9 +94,8 @@ impl fmt::Display for Fingerprint {
         }
         write!(
             f,
-            ", {} multiprocessor{} at {} MHz, memory at {} MHz",
-            self.multiprocessors,
-            if self.multiprocessors == 1 { "" } else { "s" },
+            ", {} at {} MHz, memory at {} MHz",
+            units::counted(self.multiprocessors, "multiprocessor"),
             self.clock_mhz,
             self.memory_clock_mhz
         )?;

@@ -137,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_but_the_whole_file_is_ever_there() {
+    fn a_reader_never_sees_half_a_file() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("file.json");
         let entries = || fs::read_dir(folder.path()).unwrap().count();

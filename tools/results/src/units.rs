@@ -1,5 +1,6 @@
 //! Figures as people read them: three significant digits and a unit.
 
+use std::fmt::Display;
 use std::time::Duration;
 
 /// A duration in the unit that leaves one to three digits before the point: `850 ns`, `12.3 µs`,
@@ -38,6 +39,12 @@ pub fn bytes_id(amount: u64) -> String {
     bytes(amount).to_lowercase().replace(' ', "")
 }
 
+/// A number of things: `1 gap`, `2 gaps`. The noun's plural ends with `s`.
+pub fn counted(number: impl Copy + Display + PartialEq + From<u8>, noun: &str) -> String {
+    let plural = if number == 1.into() { "" } else { "s" };
+    format!("{number} {noun}{plural}")
+}
+
 /// A share as a percentage: `97.3 %`.
 pub fn percent(share: f64) -> String {
     format!("{:.1} %", share * 100.0)
@@ -73,6 +80,13 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_one_thing_is_singular() {
+        let texts = [0_usize, 1, 2].map(|number| counted(number, "gap"));
+        assert_eq!(texts, ["0 gaps", "1 gap", "2 gaps"]);
+        assert_eq!(counted(1_u64, "copy engine"), "1 copy engine");
+    }
 
     #[test]
     fn three_digits_and_the_unit_that_fits() {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn it_is_of_the_plans_numbers_the_ids_and_the_options() {
+    fn plan_digest_covers_numbers_ids_and_options() {
         let usual = hashed(plan(8), "one-stream", None);
         assert_eq!(usual, hashed(plan(8), "one-stream", None));
         // Recorded expectations hold these hashes: another way to compute them makes every entry void.

@@ -1,4 +1,4 @@
-//! What the programs of the chapter show on a terminal, and how they end. It knows recordings and errors, not CUDA.
+//! What the lessons and their tools show on a terminal, and how they end. It knows recordings and errors, not CUDA.
 //!
 //! - [`output`]: standard output; [`style`], [`mod@wrap`], [`table`], [`gantt`]: what is printed there.
 //! - [`exit`]: exit codes, and the error that means bad usage.

@@ -19,7 +19,7 @@ pub enum Kind {
 
 /// One thing in a row.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct LaneEntry {
     /// Which: a place in [`Recording::intervals`], in a thread's rows in [`Recording::ranges`] or [`Recording::calls`].
     pub index: usize,
     /// The lane, from the top.
@@ -36,7 +36,7 @@ pub struct Row {
     /// How many lanes it has; at least one.
     pub lanes: usize,
     /// What stands in it, in order of the starts.
-    pub places: Vec<Place>,
+    pub places: Vec<LaneEntry>,
 }
 
 /// The rows of a recording: engines that were used, streams in the order in which they first appear, host threads.
@@ -103,7 +103,7 @@ fn row(kind: Kind, name: &str, mut own: Vec<usize>, spans: &[Span]) -> Row {
             ends.len() - 1
         });
         ends[lane] = end;
-        Place { index, lane }
+        LaneEntry { index, lane }
     };
     let places = own.into_iter().map(&mut place).collect();
     Row {
@@ -156,7 +156,7 @@ mod tests {
     }
 
     #[test]
-    fn of_nothing_there_are_no_rows() {
+    fn an_empty_recording_has_no_rows() {
         assert_eq!(rows(&recording(vec![])), []);
     }
 
@@ -168,7 +168,7 @@ mod tests {
             let kernels = spans.iter().map(|&(start, long)| interval(Engine::Kernel, "a", start, start + long));
             let recording = recording(kernels.collect());
             let row = &rows(&recording)[0];
-            let span = |place: &Place| recording.intervals[place.index].span;
+            let span = |place: &LaneEntry| recording.intervals[place.index].span;
             for (i, a) in row.places.iter().enumerate() {
                 for b in row.places[..i].iter().filter(|b| b.lane == a.lane) {
                     prop_assert!(span(b).end <= span(a).start);

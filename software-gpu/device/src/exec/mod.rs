@@ -55,5 +55,7 @@ pub use latencies::Latencies;
 pub use lower::{HEAP, HEAP_BYTES};
 pub use program::{Executable, ExecutableKernel};
 pub use touched::{Touch, Touched};
-pub use watch::AbsentSource;
-pub use watch::{Dependent, DivergentBarrier, Missing, NeverWritten, Observed, SharedRace};
+pub use watch::{
+    AbsentSource, Dependent, DivergentBarrier, LostUpdate, Missing, NeverWritten, Observed,
+    SharedRace,
+};

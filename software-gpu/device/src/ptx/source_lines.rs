@@ -22,8 +22,7 @@ impl SourceLines {
 
     /// `.loc file line …` in this line of the PTX text. A compiler's own code has the line 0.
     pub(super) fn add_location(&mut self, ptx_line: u32, file: u64, line: u64) {
-        let known = (line != 0).then_some((file, line));
-        self.starts.push((ptx_line, known));
+        self.starts.push((ptx_line, Some((file, line))));
     }
 
     /// A function begins in this line of the PTX text.
@@ -33,9 +32,29 @@ impl SourceLines {
 
     /// Path and line of the source of the instruction in this line of the PTX text, if the text says so.
     pub fn find(&self, ptx_line: u32) -> Option<(&str, u64)> {
-        let behind = self.starts.partition_point(|(start, _)| *start <= ptx_line);
-        let (_, location) = self.starts[..behind].last()?;
-        let (file, line) = (*location)?;
+        let (_, location) = self.until(ptx_line).last()?;
+        self.resolve((*location)?).filter(|(_, line)| *line != 0)
+    }
+
+    /// The last location before this line of the PTX text, in the same function, whose file `is_meant`. LLVM writes no `inlined_at`
+    /// below PTX 7.2, so this is as near as the text leads to the caller of an inlined function.
+    pub fn find_before(
+        &self,
+        ptx_line: u32,
+        is_meant: impl Fn(&str) -> bool,
+    ) -> Option<(&str, u64)> {
+        let locations = self.until(ptx_line).iter().rev();
+        let of_function = locations.map_while(|(_, location)| *location);
+        let mut found = of_function.filter_map(|location| self.resolve(location));
+        found.find(|(file, line)| *line != 0 && is_meant(file))
+    }
+
+    fn until(&self, ptx_line: u32) -> &[(u32, Option<(u64, u64)>)] {
+        let end = self.starts.partition_point(|(start, _)| *start <= ptx_line);
+        &self.starts[..end]
+    }
+
+    fn resolve(&self, (file, line): (u64, u64)) -> Option<(&str, u64)> {
         Some((self.files.get(&file)?, line))
     }
 
@@ -81,6 +100,17 @@ mod tests {
         assert_eq!(lines.find(12), Some(("/rustc/library/core/src/lib.rs", 8)));
         assert_eq!(lines.find(14), None, "line 0");
         assert_eq!(lines.find(18), None, "another function");
+
+        let own = |file: &str| file.starts_with("src/");
+        let before = |line| lines.find_before(line, own);
+        assert_eq!(
+            before(12),
+            Some(("src/lib.rs", 7)),
+            "before the inlined one"
+        );
+        assert_eq!(before(14), Some(("src/lib.rs", 7)), "before line 0");
+        assert_eq!(before(7), None, "before the first");
+        assert_eq!(before(18), None, "another function");
     }
 
     #[test]

@@ -2,7 +2,9 @@
 
 use super::source_lines;
 use super::written_memory::{count, location};
-use crate::exec::{AbsentSource, DivergentBarrier, Missing, NeverWritten, Observed, SharedRace};
+use crate::exec::{
+    AbsentSource, DivergentBarrier, LostUpdate, Missing, NeverWritten, Observed, SharedRace,
+};
 use crate::memory::AddressSpace;
 use crate::ptx::SourceLines;
 use crate::reports::{self, Kind};
@@ -25,6 +27,9 @@ pub(in crate::driver) fn report(
     }
     for found in &observed.absent_sources {
         absent_source(operation, found);
+    }
+    for found in &observed.lost_updates {
+        lost_update(operation, found, memory, lines);
     }
 }
 
@@ -157,6 +162,27 @@ fn absent_source(operation: u64, found: &AbsentSource) {
             lanes(found.lanes),
             lanes(found.present),
         )
+    });
+}
+
+fn lost_update(operation: u64, found: &LostUpdate, memory: &AddressSpace, lines: &SourceLines) {
+    let place = &found.place;
+    let key = format!("{} {} {}", place.kernel, found.load_line, place.line);
+    reports::add(Kind::LostUpdate, key, vec![operation], || {
+        let text = format!(
+            "lost update: kernel `{}`, block {}: threads {} and {} load and store the same {}, {}, and one of their updates is lost\n  \
+             load, PTX line {}\n  store, PTX line {}\n  give each thread an element of its own, or use an atomic operation \
+             (atom.add, `atomicAdd`)",
+            place.kernel,
+            index(place.block),
+            index(place.thread),
+            index(found.other_thread),
+            count(u64::from(found.bytes)),
+            location(found.address, memory),
+            found.load_line,
+            place.line,
+        );
+        source_lines::add_to(&text, lines)
     });
 }
 

@@ -9,13 +9,14 @@ use crate::ptx::SourceLines;
 const PTX_LINE: &str = "PTX line ";
 
 /// CUDA C++'s functions in the reports, and what they are called in Rust, in `cuda_std`.
-const IN_RUST: [(&str, &str); 2] = [
+const IN_RUST: [(&str, &str); 3] = [
+    ("`atomicAdd`", "`cuda_std::atomic`"),
     ("`__syncthreads`", "`thread::sync_threads`"),
     ("`__syncwarp`", "`warp::sync_warp`"),
 ];
 
-/// The text with the source line behind each line of PTX: `PTX line 18 (src/lib.rs:7)`. Where the source is Rust, functions have
-/// their names in Rust.
+/// The text with the source line behind each line of PTX: `PTX line 18 (src/lib.rs:7)`; `near` stands before the last line of the
+/// program's own above an inlined function of the library. Where the source is Rust, functions have their names in Rust.
 pub(in crate::driver) fn add_to(text: &str, lines: &SourceLines) -> String {
     if lines.is_empty() {
         return text.to_owned();
@@ -28,11 +29,16 @@ pub(in crate::driver) fn add_to(text: &str, lines: &SourceLines) -> String {
         let (number, rest) = piece.split_at(end.unwrap_or(piece.len()));
         result += PTX_LINE;
         result += number;
-        let found = number.parse().ok().and_then(|line| lines.find(line));
-        if let Some((file, line)) = found {
-            let file = Path::new(file);
-            is_rust |= file.extension().is_some_and(|extension| extension == "rs");
-            result += &format!(" ({}:{line})", shortened(file));
+        if let Ok(number) = number.parse()
+            && let Some((file, line)) = lines.find(number)
+        {
+            is_rust |= file.ends_with(".rs");
+            let caller = is_of_library(file)
+                .then(|| lines.find_before(number, |file| !is_of_library(file)))
+                .flatten();
+            let near = if caller.is_some() { "near " } else { "" };
+            let (file, line) = caller.unwrap_or((file, line));
+            result += &format!(" ({near}{}:{line})", shortened(Path::new(file)));
         }
         result += rest;
     }
@@ -42,6 +48,12 @@ pub(in crate::driver) fn add_to(text: &str, lines: &SourceLines) -> String {
         }
     }
     result
+}
+
+/// Whether the file is one of Rust's standard library or of `cuda_std`, whose functions are inlined into kernels.
+fn is_of_library(file: &str) -> bool {
+    let file = file.replace('\\', "/");
+    file.starts_with("/rustc/") || file.contains("/cuda_std/src/")
 }
 
 #[cfg(test)]
@@ -74,6 +86,23 @@ mod tests {
         let text = add_to(REPORT, &lines(&file.display().to_string()));
         assert!(text.contains("PTX line 7 (src/lib.rs:7)"), "{text}");
         assert!(text.ends_with(": `thread::sync_threads`"), "{text}");
+    }
+
+    #[test]
+    fn an_inlined_function_of_the_library_is_near_a_line_of_the_kernel() {
+        let text = ".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry k()\n{\n.loc 1 7 9\nret;\n.loc 2 50 9\n\
+                    ret;\n}\n.file 1 \"src/lib.rs\"\n.file 2 \"/rustc/library/core/src/ptr/mod.rs\"\n";
+        let lines = parse(text).expect("is PTX").source_lines;
+        assert_eq!(
+            add_to("PTX line 9:", &lines),
+            "PTX line 9 (near src/lib.rs:7):"
+        );
+        let alone = text.replace(".loc 1 7 9", "");
+        let lines = parse(&alone).expect("is PTX").source_lines;
+        assert_eq!(
+            add_to("PTX line 9:", &lines),
+            "PTX line 9 (/rustc/library/core/src/ptr/mod.rs:50):"
+        );
     }
 
     #[test]

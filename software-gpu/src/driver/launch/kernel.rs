@@ -8,6 +8,7 @@ use super::attributes::LaunchAttributes;
 use super::cluster;
 use super::host_link::HostShares;
 use super::parameters;
+use super::readable;
 use crate::activity;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
@@ -25,6 +26,7 @@ use crate::driver::streams::stream::NullStream;
 use crate::exec::{self, BlockCost, Executable, ExecutableKernel, Fault, Grid, GridCost, Observed};
 use crate::memory::WriteHold;
 use crate::ptx::SourceLines;
+use crate::ptx::ir::Space;
 use crate::reports;
 use crate::timeline::{BlockTime, Coupling, KernelCost, OpId, Time, Work};
 
@@ -205,7 +207,8 @@ impl Shape {
             return refuse(Limit::Grid(self.grid, device.max_grid_dim));
         }
         if !within(self.block, device.max_block_dim) {
-            return refuse(Limit::Block(self.block, device.max_block_dim));
+            let (most, threads) = (device.max_block_dim, device.max_threads_per_block);
+            return refuse(Limit::Block(self.block, most, threads));
         }
         let threads = self.threads();
         let bounds = u64::from(
@@ -375,6 +378,15 @@ impl Simulator {
         {
             explanation += &self.way_to_reach(operation.context, *address);
         }
+        if let Fault::IllegalAddress {
+            address,
+            space: Space::Global | Space::Generic,
+            ..
+        } = fault
+            && readable::is_readable(*address)
+        {
+            explanation += OF_HOST;
+        }
         if let Some(Effect::Kernel(launch)) = self.operations.get(&op).map(|op| &op.effect) {
             explanation = source_lines::add_to(&explanation, launch.source_lines());
         }
@@ -393,6 +405,10 @@ impl Simulator {
         }
     }
 }
+
+/// Of an address that the program can read, and the kernel cannot.
+const OF_HOST: &str = "\n  it lies in the program's own memory: copy the data to a buffer of the device and pass that buffer's pointer, \
+                       or allocate it with cuMemAllocHost";
 
 /// Executes a grid. One of rayon's own threads would take up other work of the program while it waits, which may call
 /// the driver; so it lets a thread of its own do it.

@@ -48,6 +48,15 @@ pub(super) unsafe fn copy(
     unsafe { checked(&unchecked, buffer) }
 }
 
+/// Whether the program can read the byte at an address; `false` where the system has no way to find out.
+pub(super) fn is_readable(address: u64) -> bool {
+    let Ok(from) = usize::try_from(address) else {
+        return false;
+    };
+    let piece = Piece { from, to: 0..1 };
+    copied(&[(0, &piece)], &mut [0]) == Some(1)
+}
+
 /// Two addresses of one thread's stack are not further apart than this many bytes.
 const STACK: usize = 64 << 10;
 
@@ -63,58 +72,60 @@ unsafe fn load(piece: &Piece, buffer: &mut [u8]) {
 
 /// # Safety
 /// As for [`copy`].
-#[cfg(target_os = "linux")]
 unsafe fn checked(pieces: &[(usize, &Piece)], buffer: &mut [u8]) -> Result<(), usize> {
     // The system takes at most 1,024 (`IOV_MAX`) at a time.
     for pieces in pieces.chunks(1024) {
-        let (mut local, mut remote) = (Vec::new(), Vec::new());
-        for (index, piece) in pieces {
-            let to = buffer.get_mut(piece.to.clone()).ok_or(*index)?;
-            local.push(libc::iovec {
-                iov_base: to.as_mut_ptr().cast(),
-                iov_len: to.len(),
-            });
-            remote.push(libc::iovec {
-                iov_base: std::ptr::with_exposed_provenance_mut(piece.from),
-                iov_len: piece.to.len(),
-            });
-        }
-        // SAFETY: the local ranges are the buffer's, and do not overlap; the system checks the others.
-        let copied = unsafe {
-            libc::process_vm_readv(
-                libc::getpid(),
-                local.as_ptr(),
-                local.len() as libc::c_ulong,
-                remote.as_ptr(),
-                remote.len() as libc::c_ulong,
-                0,
-            )
-        };
-        let is_refused =
-            copied < 0 && std::io::Error::last_os_error().raw_os_error() != Some(libc::EFAULT);
-        let mut left = usize::try_from(copied).unwrap_or(0);
-        for (index, piece) in pieces {
-            if is_refused {
-                // A sandbox may forbid the call.
+        let Some(mut left) = copied(pieces, buffer) else {
+            for (_, piece) in pieces {
                 // SAFETY: the caller's promise.
                 unsafe { load(piece, buffer) };
-                continue;
             }
+            continue;
+        };
+        for (index, piece) in pieces {
             left = left.checked_sub(piece.to.len()).ok_or(*index)?;
         }
     }
     Ok(())
 }
 
-/// # Safety
-/// The pieces can be read.
-#[cfg(not(target_os = "linux"))]
-unsafe fn checked(pieces: &[(usize, &Piece)], buffer: &mut [u8]) -> Result<(), usize> {
+/// Lets the system copy the pieces, up to the first that cannot be read. Returns the bytes copied; `None` if it does not copy at
+/// all, as in a sandbox that forbids the call.
+#[cfg(target_os = "linux")]
+fn copied(pieces: &[(usize, &Piece)], buffer: &mut [u8]) -> Option<usize> {
+    let (mut local, mut remote) = (Vec::new(), Vec::new());
     for (_, piece) in pieces {
-        // SAFETY: the caller's promise.
-        unsafe { load(piece, buffer) };
+        let to = buffer.get_mut(piece.to.clone())?;
+        local.push(libc::iovec {
+            iov_base: to.as_mut_ptr().cast(),
+            iov_len: to.len(),
+        });
+        remote.push(libc::iovec {
+            iov_base: std::ptr::with_exposed_provenance_mut(piece.from),
+            iov_len: piece.to.len(),
+        });
     }
-    Ok(())
+    // SAFETY: the local ranges are the buffer's, and do not overlap; the system checks the others.
+    let copied = unsafe {
+        libc::process_vm_readv(
+            libc::getpid(),
+            local.as_ptr(),
+            local.len() as libc::c_ulong,
+            remote.as_ptr(),
+            remote.len() as libc::c_ulong,
+            0,
+        )
+    };
+    match usize::try_from(copied) {
+        Ok(copied) => Some(copied),
+        Err(_) if std::io::Error::last_os_error().raw_os_error() == Some(libc::EFAULT) => Some(0),
+        Err(_) => None,
+    }
+}
+
+#[cfg(not(target_os = "linux"))]
+fn copied(_: &[(usize, &Piece)], _: &mut [u8]) -> Option<usize> {
+    None
 }
 
 #[cfg(all(test, target_os = "linux"))]
@@ -145,6 +156,14 @@ mod tests {
         ];
         let copied = copy_from(&from);
         assert_eq!(copied, Ok(vec![5, 6, 7, 8, 1, 2, 3, 4, 9, 10, 11, 12]));
+    }
+
+    #[test]
+    fn memory_of_the_program_is_told_from_other_addresses() {
+        let on_heap = vec![0_u8; 4];
+        assert!(is_readable(on_heap.as_ptr().addr() as u64));
+        assert!(!is_readable(0x10));
+        assert!(!is_readable(1 << 48), "as addresses of the device");
     }
 
     #[test]

@@ -182,7 +182,9 @@ impl LoadedModule {
     /// `CUDA_ERROR_NOT_FOUND`, with the names that there are.
     pub(super) fn required_global(&self, name: &str) -> Result<(CUdeviceptr, usize), CudaError> {
         self.global(name).ok_or_else(|| {
+            // What the compiler has named itself is of no use to the program.
             let known = self.globals.keys().map(String::as_str);
+            let known = known.filter(|name| !name.starts_with("anon_"));
             because_unknown("the module", "variable", name, known)
         })
     }

@@ -7,8 +7,8 @@ use crate::driver::c_abi::errors::CudaError;
 pub(in crate::driver) enum Limit {
     /// The grid's extents.
     Grid([u32; 3], [u32; 3]),
-    /// The block's extents.
-    Block([u32; 3], [u32; 3]),
+    /// The block's extents, their limits, and the most threads of a block.
+    Block([u32; 3], [u32; 3], u32),
     /// The threads of a block.
     Threads(u64, u64),
     /// The kernel demands a block of these extents (`.reqntid`).
@@ -30,10 +30,12 @@ impl Limit {
                 format!("a grid of {grid:?} blocks is outside of the device's limits, 1 to {most:?}"),
                 "launch at least one block in each dimension, and let each thread do more where there are too many".to_owned(),
             ),
-            Self::Block(block, most) => (
+            Self::Block(block, most, threads) => (
                 CudaError::InvalidValue,
-                format!("a block of {block:?} threads is outside of the device's limits, 1 to {most:?}"),
-                "launch smaller blocks, and more of them".to_owned(),
+                format!(
+                    "a block of {block:?} threads is outside of the device's limits, 1 to {most:?} and at most {threads} together"
+                ),
+                format!("launch blocks of at most {threads} threads, and more of them"),
             ),
             Self::Threads(threads, most) => (
                 CudaError::InvalidValue,

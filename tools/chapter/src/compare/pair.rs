@@ -186,7 +186,7 @@ mod tests {
     }
 
     #[test]
-    fn other_work_is_not_compared_and_said_so() {
+    fn different_work_is_reported_and_not_compared() {
         let first = set("a", results(Measured, &[("one", &[1000.0])]));
         let mut other = results(Measured, &[("one", &[10.0])]);
         other.parts[0].workload = "2e".into();

@@ -1,6 +1,7 @@
 //! The outcome of a comparison with expectations, and its text.
 
 use chapter_results::device::Fingerprint;
+use chapter_results::units::counted;
 use chapter_terminal::Exit;
 use chapter_terminal::style;
 use std::fmt;
@@ -176,12 +177,6 @@ impl TargetOutcome {
             }
         }
     }
-}
-
-/// The number with its noun.
-fn counted(number: usize, noun: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {noun}{plural}")
 }
 
 /// A line about the figures that are not judged; empty if all are judged.

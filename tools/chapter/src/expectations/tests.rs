@@ -257,7 +257,7 @@ fn of_a_model_a_part_that_runs_after_others_is_compared_less_exactly() {
 }
 
 #[test]
-fn of_a_model_what_is_claimed_is_expected_too() {
+fn a_changed_claim_of_a_modelled_run_is_a_regression() {
     let folder = recorded(&[modelled()]);
     let mut other = modelled();
     other.parts[0].claims[0].found = "2049 elements".into();
@@ -388,7 +388,7 @@ fn a_changed_plan_makes_the_entry_void() {
 }
 
 #[test]
-fn another_device_voids_and_another_driver_is_said() {
+fn another_device_voids_expectations_and_another_driver_is_reported() {
     let times = [vec![2000.0]];
     let folder = recorded(&[measured(&times)]);
     let mut other = measured(&times);

@@ -9,7 +9,7 @@ use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The page. What comes from results is escaped.
 pub fn page(report: &Report<'_>) -> String {
-    let title = "The chapter's results";
+    let title = "The lessons' results";
     let page = html! {
         (DOCTYPE)
         html lang="en" {

@@ -9,7 +9,7 @@ use chapter_terminal::gantt::{Gantt, Rows};
 
 /// The text. What comes from results is escaped.
 pub fn text(report: &Report<'_>) -> String {
-    let mut lines = vec!["# The chapter's results".to_owned(), String::new()];
+    let mut lines = vec!["# The lessons' results".to_owned(), String::new()];
     lines.push(escape(&report.summary.device));
     for device in report.devices() {
         lines.extend([String::new(), format!("{}.", escape(&device))]);

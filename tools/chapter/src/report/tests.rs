@@ -228,7 +228,7 @@ fn files_are_written_where_they_are_wanted_or_not_at_all() {
     let json = serde_json::to_string(&results("three streams")).unwrap();
     fs::write(new.place().join("basic_streams.json"), json).unwrap();
     new.finish(&summary()).unwrap();
-    let arguments = |out: PathBuf| Arguments {
+    let arguments = |out: PathBuf| ReportArguments {
         folder: Some(from.clone()),
         out: Some(out),
         expectations: Some(home.path().join("expectations")),
@@ -243,7 +243,7 @@ fn files_are_written_where_they_are_wanted_or_not_at_all() {
     assert!(
         fs::read_to_string(out.join("report.md"))
             .unwrap()
-            .starts_with("# The chapter")
+            .starts_with("# The lessons")
     );
     let file = home.path().join("file");
     fs::write(&file, "").unwrap();

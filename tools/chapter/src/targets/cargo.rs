@@ -1,4 +1,4 @@
-//! What the chapter asks of cargo: the members of the workspace, and their programs.
+//! What `cargo chapter` needs from cargo: the members of the workspace, and their programs.
 
 use anyhow::{Context, bail};
 use serde::Deserialize;
@@ -8,7 +8,7 @@ use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
-/// What `cargo metadata` says of a workspace, as far as the chapter needs it.
+/// What `cargo metadata` says of a workspace, as far as `cargo chapter` needs it.
 #[derive(Deserialize)]
 pub struct Workspace {
     /// The members and nothing else: asked for without dependencies.

@@ -37,7 +37,7 @@ pub struct Example {
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Metadata {
-    /// The member's position in the chapter.
+    /// The member's position among the lessons.
     pub place: u64,
     #[serde(default)]
     demos: Vec<Demo>,
@@ -51,7 +51,7 @@ pub struct Metadata {
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Demo {
-    /// The demo's name, unique in the chapter.
+    /// The demo's name, unique among the lessons.
     pub name: String,
     /// The part that it runs.
     pub part: String,

@@ -52,7 +52,7 @@ pub fn summary(timeline: &Recorded) -> String {
         .collect();
     let heading = match findings.len() {
         0 => "Findings: none.\n".to_owned(),
-        number => format!("{}:\n", count(number, "finding")),
+        number => format!("{}:\n", units::counted(number, "finding")),
     };
     let idle = page.idle(&analysis, 0).unwrap_or_default();
     format!("{heading}{}{idle}", findings.concat())
@@ -123,7 +123,7 @@ impl Page<'_> {
             "  The device was idle {} of the time, {} in {} ({})",
             self.share(gaps.total),
             units::time(gaps.total),
-            count(gaps.longest.len(), "gap"),
+            units::counted(gaps.longest.len(), "gap"),
             self.source
         );
         if gaps.longest.is_empty() {
@@ -131,7 +131,7 @@ impl Page<'_> {
         }
         let mut text = heading + "\n";
         for (cause, time, gaps) in analysis.idle_by_cause() {
-            let (time, gaps) = (units::time(time), count(gaps, "gap"));
+            let (time, gaps) = (units::time(time), units::counted(gaps, "gap"));
             text += &format!("    {time} in {gaps}, likely cause: {cause}\n");
         }
         if most > 0 {
@@ -201,7 +201,7 @@ impl Page<'_> {
         let pair = &group.worst;
         format!(
             "    {first}, then {second}: {}{lost}\n      {}\n      for example {}, then {}\n",
-            count(group.pairs, "pair"),
+            units::counted(group.pairs, "pair"),
             cause(&group.likely),
             self.operation(pair.first),
             self.operation(pair.second)
@@ -247,11 +247,6 @@ fn cause(likely: &Likely) -> String {
     } else {
         format!("likely cause: {cause} ({evidence})")
     }
-}
-
-fn count(number: usize, of: &str) -> String {
-    let plural = if number == 1 { "" } else { "s" };
-    format!("{number} {of}{plural}")
 }
 
 fn indented(table: &impl Display) -> String {

@@ -15,7 +15,7 @@ use std::path::{Path, PathBuf};
 
 /// What is shown.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct TimelineArguments {
     /// A file written by an example's `--json`, or by `nsys export --type sqlite`
     file: PathBuf,
     /// How many gaps to list, the longest first
@@ -55,7 +55,7 @@ pub fn explain(file: &Path, gaps: usize, drawings: &draw::Drawings) -> Result<bo
 }
 
 /// Shows it.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &TimelineArguments) -> Result<Exit> {
     let read = |path: &Path| {
         let contents = source::read(path)?;
         let (part, variant) = (arguments.part.as_deref(), arguments.variant.as_deref());

@@ -8,7 +8,7 @@ use chapter_terminal::{Exit, output, style};
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct CheckArguments {
     /// Where the labs run
     #[arg(long, value_enum, default_value = "software")]
     device: Device,
@@ -18,7 +18,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// The tools fail, and not a lab.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &CheckArguments) -> Result<Exit> {
     let session = Session::open(arguments.device)?;
     let mut progress = Progress::read(session.root());
     let (mut points, mut of, mut all) = (0, 0, true);

@@ -9,7 +9,7 @@ use std::fs;
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct DiffArguments {
     /// The lab: its number or name
     lab: String,
     /// Compare with the solution, where there is one, instead of the starting state
@@ -21,7 +21,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// A file cannot be read.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &DiffArguments) -> Result<Exit> {
     let catalogue = Catalogue::read(&catalogue::root())?;
     let lab = catalogue.find(&arguments.lab)?;
     let path = lab.exercise(&catalogue.root);

@@ -18,7 +18,7 @@ use std::time::Instant;
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct GradeArguments {
     /// A folder or an archive (.zip, .tar, .tar.gz) for each student
     #[arg(required = true)]
     submissions: Vec<PathBuf>,
@@ -55,7 +55,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// The tools fail; what a submission does is no error.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &GradeArguments) -> Result<Exit> {
     let start = Instant::now();
     let ledger = Ledger::open(&arguments.out)?;
     let grading = Grading::open(arguments)?;
@@ -112,7 +112,7 @@ fn summary(grade: &Grade) -> String {
 }
 
 /// Reads the submissions. Two of one name are numbered, so that neither's results replace the other's.
-fn submissions(arguments: &Arguments, grading: &Grading) -> Result<Vec<Submission>> {
+fn submissions(arguments: &GradeArguments, grading: &Grading) -> Result<Vec<Submission>> {
     let mut seen: BTreeMap<String, usize> = BTreeMap::new();
     let mut submissions = Vec::new();
     for path in paths(arguments)? {
@@ -129,7 +129,7 @@ fn submissions(arguments: &Arguments, grading: &Grading) -> Result<Vec<Submissio
     Ok(submissions)
 }
 
-fn paths(arguments: &Arguments) -> Result<Vec<PathBuf>> {
+fn paths(arguments: &GradeArguments) -> Result<Vec<PathBuf>> {
     let mut paths = Vec::new();
     for path in &arguments.submissions {
         ensure!(

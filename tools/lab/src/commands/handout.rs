@@ -15,7 +15,7 @@ use std::process::{Command, Stdio};
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct HandoutArguments {
     /// The archive
     #[arg(long, value_name = "FILE.tar.gz", default_value = "cuda-labs.tar.gz")]
     out: PathBuf,
@@ -70,7 +70,7 @@ const KEPT_MANIFESTS: [&str; 3] = [
 ///
 /// # Errors
 /// A file cannot be read or written, or cargo cannot collect the dependencies.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &HandoutArguments) -> Result<Exit> {
     let catalogue = Catalogue::read(&catalogue::root())?;
     let parent = arguments.out.parent().unwrap_or(Path::new(""));
     ensure!(

@@ -7,7 +7,7 @@ use chapter_terminal::{Exit, output, wrap};
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct HintArguments {
     /// The lab: its number or name; without it, the first that you have not passed
     lab: Option<String>,
     /// Show the hints up to this level
@@ -19,7 +19,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// The catalogue cannot be read, or there is no such lab.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &HintArguments) -> Result<Exit> {
     let catalogue = Catalogue::read(&catalogue::root())?;
     let progress = Progress::read(&catalogue.root);
     let lab = match &arguments.lab {

@@ -7,13 +7,13 @@ use chapter_terminal::{Exit, output, style};
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {}
+pub struct ListArguments {}
 
 /// Shows the table of labs.
 ///
 /// # Errors
 /// The catalogue cannot be read.
-pub fn run(_: &Arguments) -> Result<Exit> {
+pub fn run(_: &ListArguments) -> Result<Exit> {
     show(&Catalogue::read(&catalogue::root())?);
     Ok(Exit::LessonHolds)
 }

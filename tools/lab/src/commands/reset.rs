@@ -8,7 +8,7 @@ use std::fs;
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct ResetArguments {
     /// The lab: its number or name
     lab: String,
 }
@@ -17,7 +17,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// A file cannot be read or written.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &ResetArguments) -> Result<Exit> {
     let catalogue = Catalogue::read(&catalogue::root())?;
     let lab = catalogue.find(&arguments.lab)?;
     let original = originals::read(&catalogue.root, lab)?;

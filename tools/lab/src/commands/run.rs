@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct RunArguments {
     /// The lab: its number or name; without it, the first that you have not passed
     pub lab: Option<String>,
     /// Where it runs
@@ -33,7 +33,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// The tools fail, and not the lab.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &RunArguments) -> Result<Exit> {
     let session = Session::open(arguments.device)?;
     let mut progress = Progress::read(session.root());
     let lab = match &arguments.lab {

@@ -1,6 +1,6 @@
 //! What most commands need: the catalogue, a compiler, and a folder for programs.
 
-use crate::attempt::{Attempt, Device, Place};
+use crate::attempt::{Attempt, AttemptSetup, Device};
 use crate::catalogue::{self, Catalogue, Kind, Lab};
 use crate::compiler::Compilers;
 use crate::goal::Goal;
@@ -90,8 +90,8 @@ impl Session {
     }
 
     /// Where trusted files are tried.
-    fn place(&self) -> Place<'_> {
-        Place::trusted(&self.compilers, &self.folder, self.device)
+    fn place(&self) -> AttemptSetup<'_> {
+        AttemptSetup::trusted(&self.compilers, &self.folder, self.device)
     }
 
     /// Tries a file of a lab.

@@ -13,7 +13,7 @@ use std::path::PathBuf;
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct VerifyArguments {
     /// The labs; without any, all of them
     labs: Vec<String>,
     /// Where they run
@@ -37,7 +37,7 @@ pub struct Arguments {
 ///
 /// # Errors
 /// The tools fail, and not a lab.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &VerifyArguments) -> Result<Exit> {
     let session = match &arguments.programs {
         Some(programs) => Session::with_programs(arguments.device, programs)?,
         None => Session::open(arguments.device)?,

@@ -20,7 +20,7 @@ use std::time::{Duration, Instant};
 
 /// The command line.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct WatchArguments {
     /// The lab: its number or name; without it, the first that you have not passed
     lab: Option<String>,
     /// Where the labs run
@@ -43,7 +43,7 @@ const SETTLED: Duration = Duration::from_millis(40);
 ///
 /// # Errors
 /// The folder cannot be watched, or the tools fail.
-pub fn run(arguments: &Arguments) -> Result<Exit> {
+pub fn run(arguments: &WatchArguments) -> Result<Exit> {
     let session = Session::open(arguments.device)?;
     let mut place = match &arguments.lab {
         Some(word) => place_of(&session, session.catalogue.find(word)?),

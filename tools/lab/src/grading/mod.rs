@@ -4,9 +4,9 @@ pub mod ledger;
 pub mod pace;
 pub mod similar;
 
-use crate::attempt::{Attempt, Device, Place};
+use crate::attempt::{Attempt, AttemptSetup, Device};
 use crate::catalogue::{self, Catalogue, Kind, Lab};
-use crate::commands::grade::Arguments;
+use crate::commands::grade::GradeArguments;
 use crate::compiler::Compilers;
 use crate::goal::Goal;
 use crate::judge::{Verdict, judge};
@@ -99,7 +99,7 @@ impl Grading {
     ///
     /// # Errors
     /// The libraries do not build, or this system cannot confine programs.
-    pub fn open(arguments: &Arguments) -> Result<Self> {
+    pub fn open(arguments: &GradeArguments) -> Result<Self> {
         let catalogue = Catalogue::read(&catalogue::root())?;
         let confined = !arguments.unconfined;
         ensure!(
@@ -250,7 +250,7 @@ impl Grading {
         })
     }
 
-    fn place(&self, folder: &Path) -> Place<'_> {
+    fn place(&self, folder: &Path) -> AttemptSetup<'_> {
         let limits = |time, role, memory, readable: &[PathBuf]| Limits {
             time,
             confinement: self.confined.then(|| Confinement {
@@ -262,7 +262,7 @@ impl Grading {
         };
         // The programs that run students' kernels are the grader's own.
         let hosts = [self.catalogue.root.join("labs/hosts")];
-        Place {
+        AttemptSetup {
             compilers: &self.compilers,
             folder: folder.to_owned(),
             device: self.device,

@@ -1,6 +1,6 @@
 //! Each check.
 
-use super::structure::{allocations, asked, counted as number, host_waits, structure, unawaited};
+use super::structure::{allocations, asked, host_waits, structure, unawaited};
 use super::{Case, Mark, ended_well};
 use crate::answers;
 use crate::attempt::Device;
@@ -241,7 +241,7 @@ fn calls(case: &Case, names: &[String], at_least: u64, at_most: u64) -> Mark {
     };
     let found = format!(
         "{} of {what}, {}",
-        number(count, "call"),
+        units::counted(count, "call"),
         asked(at_least, at_most)
     );
     met((at_least..=at_most).contains(&count), found)
@@ -276,7 +276,7 @@ fn streams(recording: &Recording, engine: Engine, at_least: usize) -> Mark {
     let streams: BTreeSet<&str> = of_engine.map(|interval| interval.stream.as_str()).collect();
     let found = format!(
         "{} with {engine} operations, at least {at_least} required",
-        number(streams.len() as u64, "stream")
+        units::counted(streams.len(), "stream")
     );
     met(streams.len() >= at_least, found)
 }

@@ -3,6 +3,7 @@
 use super::{Case, Mark};
 use crate::judge::checks::met;
 use chapter_results::intervals::{Engine, HostCall, Recording};
+use chapter_results::units::counted;
 use std::collections::BTreeSet;
 
 /// What an operation occupies, and what another one occupies that waits for it in a different stream.
@@ -135,14 +136,6 @@ pub(super) fn asked(at_least: u64, at_most: u64) -> String {
         (0, most) => format!("at most {most} allowed"),
         (least, u64::MAX) => format!("at least {least} required"),
         (least, most) => format!("{least} to {most} required"),
-    }
-}
-
-/// A number of things, with the word for one or for several.
-pub(super) fn counted(count: u64, what: &str) -> String {
-    match count {
-        1 => format!("1 {what}"),
-        _ => format!("{count} {what}s"),
     }
 }
 

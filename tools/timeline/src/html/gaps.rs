@@ -45,10 +45,10 @@ pub(super) fn gaps(recording: &Recording, facts: &Facts) -> Option<PageGaps> {
     });
     (number > 0).then(|| PageGaps {
         summary: format!(
-            "The device was idle {} of the time: {} in {number} gap{}",
+            "The device was idle {} of the time: {} in {}",
             units::percent(share),
             units::time(gaps.total),
-            if number == 1 { "" } else { "s" }
+            units::counted(number, "gap")
         ),
         causes: all
             .map(|(cause, time, _)| format!("{}: {cause}", units::time(time)))

@@ -53,12 +53,7 @@ impl Together<'_> {
     /// How far each lane's address lies behind the lowest one. Lanes that are not under the mask have any value.
     #[inline(always)]
     fn distances<A: AddressCell>(&self, row: &[A; LANES]) -> [u64; LANES] {
-        let mut distances = [0; LANES];
-        for lane in 0..LANES {
-            let cell: u64 = row[lane].into();
-            distances[lane] = cell.wrapping_sub(self.low);
-        }
-        distances
+        row.map(|cell| Into::<u64>::into(cell).wrapping_sub(self.low))
     }
 }
 
@@ -151,8 +146,8 @@ impl<'g> Context<'g> {
             return self.count_distant(&together.distances(row), together.address, access);
         }
         let mut sectors = 0_u64;
-        for lane in 0..LANES {
-            let cell: u64 = row[lane].into();
+        for (lane, &cell) in row.iter().enumerate() {
+            let cell: u64 = cell.into();
             let sector = cell.wrapping_sub(together.low).wrapping_add(skip) / SECTOR;
             let is_on = u64::from(self.mask >> lane & 1);
             sectors |= is_on << (sector % u64::from(u64::BITS));

@@ -35,7 +35,12 @@ impl Shape for Load {
 unsafe fn load_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, slot: Slot) {
     // SAFETY: the caller's promise. It is a copy, because the row may be that of the result, too.
     let row = unsafe { *cx.row::<A>(slot) };
-    match Pattern::of(site, &row, cx.mask) {
+    let pattern = Pattern::of(site, &row, cx.mask);
+    if cx.watch.is_some() && pattern != Pattern::Row {
+        // SAFETY: the caller's promise.
+        cx.watch_equal(site, Access::Load, &unsafe { addresses(cx, site, slot) });
+    }
+    match pattern {
         Pattern::Row => {
             if let Some((target, address)) = cx.row_target(site, &row) {
                 let whole = site.lane_bytes() * LANES as u64;

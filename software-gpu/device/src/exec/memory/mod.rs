@@ -9,11 +9,13 @@
 //! pointer can lie in; everything else is global. Constant space is global memory.
 //!
 //! `target` finds the memory behind an address and checks it, `lanes` that of a warp, whose addresses have a `pattern`;
-//! `cells` reads and writes elements and register cells; `load`, `store`, `atomic`, `copy`, `tensor_copy`, `mbarrier` and `matrix` are the handlers.
+//! `equal` finds lanes with the same address; `cells` reads and writes elements and register cells; `load`, `store`,
+//! `atomic`, `copy`, `tensor_copy`, `mbarrier` and `matrix` are the handlers.
 
 mod atomic;
 mod cells;
 mod copy;
+mod equal;
 mod lanes;
 mod load;
 mod matrix;

@@ -53,8 +53,8 @@ address_cells!(u32 u64);
 #[inline(always)]
 fn contiguous<A: AddressCell>(row: &[A; LANES], bytes: u64) -> bool {
     let mut differs = A::ZERO;
-    for lane in 0..LANES {
-        differs = differs | row[lane] ^ row[0].plus(A::low_bits(lane as u64 * bytes));
+    for (lane, &cell) in row.iter().enumerate() {
+        differs = differs | cell ^ row[0].plus(A::low_bits(lane as u64 * bytes));
     }
     differs == A::ZERO && row[0] <= row[LANES - 1]
 }
@@ -140,11 +140,10 @@ impl Extent {
                 (low, high, bits) = (low.min(*cell), high.max(*cell), bits | *cell);
             }
         } else {
-            for lane in 0..LANES {
+            for (lane, &cell) in row.iter().enumerate() {
                 let selected = A::selected(mask, lane);
-                let cell = row[lane] & selected;
-                low = low.min(row[lane] | selected ^ A::ONES);
-                (high, bits) = (high.max(cell), bits | cell);
+                low = low.min(cell | selected ^ A::ONES);
+                (high, bits) = (high.max(cell & selected), bits | cell & selected);
             }
         }
         Self {

@@ -16,7 +16,7 @@ use super::{Site, is_parameter, note_lane_by_lane};
 /// # Safety
 ///
 /// `at` is valid for reads of one lane's bytes; the site's rows are rows of the current frame.
-unsafe fn is_stored(cx: &Context<'_>, site: &Site, at: *const u8, lane: usize) -> bool {
+pub(super) unsafe fn is_stored(cx: &Context<'_>, site: &Site, at: *const u8, lane: usize) -> bool {
     let unused = 64 - 8 * site.bytes;
     (0..site.count as usize).all(|element| {
         // SAFETY: the caller's promise.
@@ -53,6 +53,10 @@ unsafe fn store_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, slot: Slot
     // SAFETY: the caller's promise.
     let row = unsafe { *cx.row::<A>(slot) };
     let pattern = Pattern::of(site, &row, cx.mask);
+    if cx.watch.is_some() && pattern != Pattern::Row {
+        // SAFETY: the caller's promise.
+        cx.watch_equal(site, Access::Store, &unsafe { addresses(cx, site, slot) });
+    }
     if pattern == Pattern::Row
         && let Some((target, address)) = cx.row_target(site, &row)
         && !is_parameter(site.space, address)

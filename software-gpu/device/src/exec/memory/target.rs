@@ -432,7 +432,7 @@ impl<'g> Context<'g> {
 
 /// The space that an address names, and the address there.
 #[inline(always)]
-fn space_of(space: Space, address: u64) -> (Space, u64) {
+pub(super) fn space_of(space: Space, address: u64) -> (Space, u64) {
     match space {
         Space::Generic => generic(address),
         space => (space, address),

@@ -12,6 +12,7 @@
 //! - [`crossing`] tells blocks of a cluster what others do in their shared memory.
 //! - [`absent`] finds shuffles that read from lanes which do not take part.
 //! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
+//! - [`lost_updates`] finds lanes that update the same element of global memory without an atomic operation.
 
 mod absent;
 mod accesses;
@@ -19,6 +20,7 @@ mod crossing;
 mod dependent;
 mod divergence;
 mod in_flight;
+mod lost_updates;
 mod missing;
 mod order;
 mod shared;
@@ -40,6 +42,7 @@ use crossing::Crossings;
 use dependent::Early;
 use divergence::Divergence;
 use in_flight::InFlight;
+use lost_updates::LostUpdates;
 use order::Order;
 use shared::Shared;
 use unwritten::Unwritten;
@@ -48,6 +51,8 @@ pub use absent::AbsentSource;
 pub(super) use crossing::Crossing;
 pub use dependent::Dependent;
 pub use divergence::DivergentBarrier;
+pub(super) use lost_updates::EqualLanes;
+pub use lost_updates::LostUpdate;
 pub use missing::Missing;
 pub(super) use order::Knowledge;
 pub(super) use shared::Scattered;
@@ -71,6 +76,9 @@ pub struct Observed {
     pub divergent_barriers: Vec<DivergentBarrier>,
     /// Shuffles that read from lanes which do not take part: the first time for each instruction, by line.
     pub absent_sources: Vec<AbsentSource>,
+    /// Elements of global memory that several lanes updated without an atomic operation: the first one of each pair of
+    /// instructions, in the order of blocks.
+    pub lost_updates: Vec<LostUpdate>,
 }
 
 /// Lanes one behind the other whose accesses lie side by side, or are to the same bytes.
@@ -117,6 +125,7 @@ pub(super) struct Watch<'g> {
     crossings: Option<Box<Crossings>>,
     divergence: Divergence,
     absent: Absent,
+    lost_updates: LostUpdates,
     /// The running block.
     block: u64,
 }
@@ -142,6 +151,7 @@ impl<'g> Watch<'g> {
             crossings: Crossings::of(grid),
             divergence: Divergence::default(),
             absent: Absent::default(),
+            lost_updates: LostUpdates::default(),
             block: 0,
         }
     }
@@ -150,6 +160,7 @@ impl<'g> Watch<'g> {
     pub fn start_block(&mut self, rank: u64, warps: usize) {
         self.block = rank;
         self.divergence.start();
+        self.lost_updates.start(rank, warps);
         if let Some(early) = &mut self.early {
             early.start_block(warps);
         }
@@ -322,8 +333,19 @@ impl<'g> Watch<'g> {
         }
     }
 
+    /// Two lanes of a warp are about to load the same element of global memory.
+    pub fn equal_loads(&mut self, lanes: EqualLanes) {
+        self.lost_updates.load(lanes);
+    }
+
+    /// Two lanes of a warp are about to store to the same element of global memory, and change it.
+    pub fn equal_stores(&mut self, lanes: EqualLanes) {
+        self.lost_updates.store(lanes);
+    }
+
     /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
+        self.lost_updates.reach_barrier(warp);
         if let Some(early) = &mut self.early {
             early.warp_met(warp, false);
         }
@@ -334,6 +356,7 @@ impl<'g> Watch<'g> {
 
     /// Lanes of a warp have arrived at a block barrier.
     pub fn arrived(&mut self, warp: u32, arrival: &Arrival, alive: u32) {
+        self.lost_updates.reach_barrier(warp);
         if let Some((order, _)) = &mut self.shared {
             order.arrive(warp, arrival.barrier, arrival.mask, arrival.waits, alive);
         }
@@ -430,7 +453,7 @@ impl<'g> Watch<'g> {
         let (mut recorders, mut unwritten) = (Vec::new(), Vec::new());
         let (mut shared, mut divergence) = (Vec::new(), Vec::new());
         let (mut early, mut in_flight) = (Vec::new(), Vec::new());
-        let mut absent = Vec::new();
+        let (mut absent, mut lost_updates) = (Vec::new(), Vec::new());
         for watch in watches {
             recorders.push(watch.recorder);
             early.extend(watch.early.map(|early| *early));
@@ -439,6 +462,7 @@ impl<'g> Watch<'g> {
             shared.extend(watch.shared.map(|(_, shared)| shared));
             divergence.push(watch.divergence);
             absent.push(watch.absent);
+            lost_updates.push(watch.lost_updates);
         }
         // A race with a copy that is under way is not to be told again as one of two threads.
         let mut shared_races = InFlight::races(in_flight.into_iter(), grid);
@@ -452,6 +476,7 @@ impl<'g> Watch<'g> {
             shared_races,
             divergent_barriers: Divergence::barriers(divergence.into_iter(), grid),
             absent_sources: Absent::sources(absent.into_iter(), grid),
+            lost_updates: LostUpdates::findings(lost_updates.into_iter(), grid),
         }
     }
 }
