@@ -140,11 +140,10 @@ impl Extent {
                 (low, high, bits) = (low.min(*cell), high.max(*cell), bits | *cell);
             }
         } else {
-            for lane in 0..LANES {
+            for (lane, cell) in row.iter().enumerate() {
                 let selected = A::selected(mask, lane);
-                let cell = row[lane] & selected;
-                low = low.min(row[lane] | selected ^ A::ONES);
-                (high, bits) = (high.max(cell), bits | cell);
+                low = low.min(*cell | selected ^ A::ONES);
+                (high, bits) = (high.max(*cell & selected), bits | *cell & selected);
             }
         }
         Self {
