@@ -470,7 +470,7 @@ impl Warp {
                         return Some(Stop::Turn);
                     }
                 }
-                // All threads of the frame are here: there is nobody to wait for.
+                // All threads of the frame are here: none is left to wait for.
                 Terminator::WarpBarrier { next, .. } if alone => {
                     pc = *next;
                     if mask == self.threads & !self.exited {

@@ -2,6 +2,7 @@
 //!
 //! The lowest and the highest address of a warp tell whether all lanes access the same memory, and all addresses together
 //! whether they are aligned. What this does not settle (two allocations, an invalid address) goes lane by lane.
+
 #[cfg(test)]
 pub(super) mod tests;
 
@@ -146,8 +147,8 @@ impl<'g> Context<'g> {
             return self.count_distant(&together.distances(row), together.address, access);
         }
         let mut sectors = 0_u64;
-        for (lane, &cell) in row.iter().enumerate() {
-            let cell: u64 = cell.into();
+        for (lane, cell) in row.iter().enumerate() {
+            let cell: u64 = (*cell).into();
             let sector = cell.wrapping_sub(together.low).wrapping_add(skip) / SECTOR;
             let is_on = u64::from(self.mask >> lane & 1);
             sectors |= is_on << (sector % u64::from(u64::BITS));

@@ -140,10 +140,10 @@ impl Extent {
                 (low, high, bits) = (low.min(*cell), high.max(*cell), bits | *cell);
             }
         } else {
-            for (lane, &cell) in row.iter().enumerate() {
+            for (lane, cell) in row.iter().enumerate() {
                 let selected = A::selected(mask, lane);
-                low = low.min(cell | selected ^ A::ONES);
-                (high, bits) = (high.max(cell & selected), bits | cell & selected);
+                low = low.min(*cell | selected ^ A::ONES);
+                (high, bits) = (high.max(*cell & selected), bits | *cell & selected);
             }
         }
         Self {

@@ -167,7 +167,8 @@ impl Order {
         self.known.resize(warps, [next - 1; WARPS]);
         self.pairs.clear();
         self.pairs.resize(warps, None);
-        self.barriers.iter_mut().for_each(|barrier| *barrier = None);
+        let barriers = self.barriers.iter_mut().flatten();
+        barriers.for_each(|barrier| **barrier = Barrier::default());
         self.told.clear();
         self.fenced.clear();
         self.fenced.resize(warps, None);
@@ -246,7 +247,7 @@ impl Order {
 
     /// A block barrier is complete; `alive` gives the lanes of a warp that have not exited.
     pub fn complete(&mut self, id: u32, alive: impl Fn(usize) -> u32) {
-        let Some(barrier) = self.barriers[id as usize].take() else {
+        let Some(mut barrier) = self.barriers[id as usize].take() else {
             return;
         };
         for (warp, waiting) in barrier.waiting.iter().enumerate() {
@@ -267,6 +268,9 @@ impl Order {
         if all_known && self.others.is_none() {
             self.end_era();
         }
+        // The next threads to arrive here use it again.
+        *barrier = Barrier::default();
+        self.barriers[id as usize] = Some(barrier);
     }
 
     /// All threads of the block, and of its cluster, have met.
