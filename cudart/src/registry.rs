@@ -150,8 +150,19 @@ pub(crate) fn address_of(kernel: Handle) -> *mut c_void {
 /// Lets the `CUfunction` of a kernel stand for the kernel's address.
 pub(crate) fn remember_function(function: Handle, kernel: Handle) {
     with(|registry| {
-        let address = registry.addresses.get(&(kernel as usize)).copied().unwrap_or(0);
-        registry.addresses.insert(function as usize, if address == 0 { kernel as usize } else { address });
+        let address = registry
+            .addresses
+            .get(&(kernel as usize))
+            .copied()
+            .unwrap_or(0);
+        registry.addresses.insert(
+            function as usize,
+            if address == 0 {
+                kernel as usize
+            } else {
+                address
+            },
+        );
     });
 }
 
