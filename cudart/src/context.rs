@@ -75,7 +75,7 @@ pub(crate) fn current() -> Result<Handle> {
     Ok(context)
 }
 
-/// Gives the thread a context if it has none.
+/// Gives a thread without a context the primary one of its device.
 pub(crate) fn bind() -> Result {
     let resets = RESETS.load(Ordering::Acquire);
     if BOUND.get() == resets {

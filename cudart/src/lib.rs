@@ -4,10 +4,10 @@
 //! `libcudart.so.12`. A program that nvcc built with `-cudart shared` finds one of them in place of NVIDIA's. They load
 //! `libcuda.so.1`, whichever the system finds first, and call public functions of it alone.
 //!
-//! - [`driver`] loads the driver and calls it.
-//! - [`call`] is what every function of the runtime does around its own work: it names the error and records it.
-//! - [`context`] gives each thread a device and its primary context.
-//! - [`registry`] knows which kernel and which variable an address of the program stands for.
+//! - `driver` loads the driver and calls it.
+//! - `call` is what every function of the runtime does around its own work: it gives the thread a device and records the error.
+//! - `context` gives each thread a device and its primary context.
+//! - `registry` knows which kernel and which variable an address of the program stands for.
 //! - The other modules hold the functions, by topic.
 //! - `refused` has all that is missing: each returns `cudaErrorNotSupported` and says its name.
 

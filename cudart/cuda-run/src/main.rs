@@ -84,9 +84,18 @@ fn is_nvcc(command: &OsString) -> bool {
         .is_some_and(|name| name == "nvcc")
 }
 
-/// Exit code of a process that has ended: 128 and the signal's number if a signal ended it.
+/// Exit code of a process that has ended: on Unix 128 and the signal's number if a signal ended it.
 fn exit_code(status: std::process::ExitStatus) -> ExitCode {
-    use std::os::unix::process::ExitStatusExt as _;
-    let code = status.code().or(status.signal().map(|signal| 128 + signal));
+    let code = status.code().or_else(|| signal_code(status));
     ExitCode::from(code.and_then(|code| u8::try_from(code).ok()).unwrap_or(1))
+}
+
+#[cfg(unix)]
+fn signal_code(status: std::process::ExitStatus) -> Option<i32> {
+    std::os::unix::process::ExitStatusExt::signal(&status).map(|signal| 128 + signal)
+}
+
+#[cfg(not(unix))]
+fn signal_code(_status: std::process::ExitStatus) -> Option<i32> {
+    None
 }
