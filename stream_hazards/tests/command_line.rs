@@ -170,14 +170,8 @@ const CALLS: [&str; 7] = [
 fn raw_order_is_right_with_all_calls_and_reported_without_any_one() {
     let program = env!("CARGO_BIN_EXE_raw_order");
     let whole = lesson_tests::run_raw(program, &[]);
-    let said = (
-        lesson_tests::text(&whole.stdout),
-        lesson_tests::text(&whole.stderr),
-    );
-    assert_eq!(
-        said,
-        ("0 of 524288 elements are wrong\n".into(), String::new())
-    );
+    let said = (lesson_tests::text(&whole.stdout), lesson_tests::text(&whole.stderr));
+    assert_eq!(said, ("0 of 524288 elements are wrong\n".into(), String::new()));
     for call in CALLS {
         let without = lesson_tests::run_raw(program, &[call]);
         assert_eq!(lesson_tests::code(&without), Some(1), "{call}");
@@ -187,7 +181,9 @@ fn raw_order_is_right_with_all_calls_and_reported_without_any_one() {
     }
     let unknown = lesson_tests::run_raw(program, &["record"]);
     assert_eq!(lesson_tests::code(&unknown), Some(2));
-    assert!(lesson_tests::text(&unknown.stderr).contains("\"record\" is not a call of this program"));
+    assert!(
+        lesson_tests::text(&unknown.stderr).contains("\"record\" is not a call of this program")
+    );
 }
 
 /// The playground has a box for each call, and arrows for the calls that make a dependency.
