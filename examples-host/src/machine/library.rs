@@ -11,7 +11,7 @@ pub(crate) use absent::{Library, Symbol};
 mod absent {
     use std::io::{Error, ErrorKind::Unsupported, Result};
 
-    /// A loaded library: there is none.
+    /// A loaded library. The type has no values.
     pub(crate) enum Library {}
 
     /// A function of a library.

@@ -1,6 +1,6 @@
 // Runs a program that was compiled for WASI (wasm32-wasip1), in a browser's worker or in Node.
 
-import { ConsoleStdout, Directory, File, OpenFile, PreopenDirectory, WASI } from "./wasi/index.js";
+import { ConsoleStdout, Directory, File, OpenFile, PreopenDirectory, WASI } from "./vendor/index.js";
 
 // Runs a compiled module from beginning to end. `files` are the files of its only folder, by name, as bytes; the returned ones
 // include those that it has written. `write(stream, text)` gets the text of "stdout" and "stderr" as it is written.
