@@ -29,6 +29,7 @@ mod host;
 mod images;
 mod kernels;
 mod launch_attributes;
+mod lazy_loading;
 mod linking;
 mod memory;
 mod memory_checker;

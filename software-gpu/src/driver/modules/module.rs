@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::function::{Function, refusal_of};
 use super::image::{image_bytes, ptx_of};
 use super::jit::Options;
+use super::lazy;
 use super::link;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
@@ -87,7 +88,9 @@ entry_points! {
         call(Cost::Other, |call| {
             call.context()?;
             let handle = call.modules.get(module)?.functions.get(&name).copied();
-            function.set(handle.ok_or(CudaError::NotFound)?)
+            let handle = handle.ok_or(CudaError::NotFound)?;
+            call.load_code(handle)?;
+            function.set(handle)
         })
     }
 
@@ -126,9 +129,8 @@ entry_points! {
         })
     }
 
-    /// Everything is loaded at once: `CU_MODULE_EAGER_LOADING`.
     fn cuModuleGetLoadingMode(mode: Out<c_uint>) {
-        mode.set(1)
+        mode.set(lazy::mode())
     }
 }
 

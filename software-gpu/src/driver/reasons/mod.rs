@@ -11,7 +11,7 @@
 //! | `events` | events of other contexts, and the time between two events |
 //! | `handles` | handles of objects that are gone or are something else |
 //! | `launches` | launches that cannot fit |
-//! | `memory` | out of memory |
+//! | `memory` | out of memory, memory of other devices' pools, memory that is gone |
 
 mod capture;
 mod events;
@@ -27,6 +27,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 pub(in crate::driver) use events::{because_not_reached, because_unrecorded, because_untimed};
 pub(in crate::driver) use handles::Buried;
 pub(in crate::driver) use launches::Limit;
+pub(in crate::driver) use memory::{because_freed, because_out_of_reach};
 
 use super::c_abi::errors::CudaError;
 use super::host::threads::{ThreadSerial, current};
