@@ -1,4 +1,4 @@
-//! Reads the program's own memory through the kernel, so that an address which is none is an answer and not the program's end.
+//! Reads the program's own memory through the kernel, so that an invalid address does not end the program.
 
 #[cfg(all(target_os = "linux", target_pointer_width = "64"))]
 pub(crate) use linux::read_into;
@@ -60,7 +60,7 @@ pub(crate) fn read(address: usize, length: usize) -> Option<Vec<u8>> {
     Some(bytes)
 }
 
-/// Whether there is no memory at the address; not known everywhere.
+/// Whether there is no memory at the address. `false` where the system cannot say.
 pub(crate) fn is_unmapped(address: usize) -> bool {
     let here = 0_u8;
     read(address, 1).is_none() && read((&raw const here) as usize, 1).is_some()
@@ -71,7 +71,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_address_that_is_none_is_not_read() {
+    fn an_invalid_address_is_not_read() {
         let here = 0x1234_5678_9abc_def0_usize;
         let address = (&raw const here) as usize;
         assert_eq!(word(address), Some(here));

@@ -6,7 +6,7 @@
 //! interpreter's lock and wait for the simulator.
 //!
 //! The structures are internal to CPython and differ between its versions: [`layout`] has those of 3.11 to 3.13. All reads go through the
-//! kernel, so an address that is none ends the reading and not the program. Of other versions, of builds without a global
+//! kernel, so an invalid address ends the reading and not the program. Of other versions, of builds without a global
 //! lock and of other systems, no line is known.
 
 #[cfg_attr(

@@ -6,8 +6,8 @@ use std::ops::Range;
 /// Only this many ranges are remembered, the latest ones.
 const REMEMBERED: usize = 4096;
 
-/// Ranges of device addresses, which are never used again, and of page-locked memory, whose addresses the system may give to others:
-/// of interest for an address that has no allocation.
+/// Ranges of device addresses, which are never used again, and of page-locked memory, whose addresses the system may give
+/// to others. Ask only for an address that has no allocation.
 #[derive(Debug, Default)]
 pub(super) struct Freed(VecDeque<Range<u64>>);
 

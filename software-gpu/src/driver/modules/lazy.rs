@@ -27,7 +27,7 @@ enum Mode {
 }
 
 impl Mode {
-    /// By the value of the variable: `EAGER`, or `LAZY`, or `DEFAULT`, which is lazy since CUDA 12.2. Another word is none.
+    /// By the value of the variable: `EAGER`, or `LAZY`, or `DEFAULT`, which is lazy since CUDA 12.2. Other values count as `DEFAULT`.
     fn of(value: Option<&OsStr>) -> Self {
         match value.and_then(OsStr::to_str) {
             Some("EAGER") => Self::Eager,
