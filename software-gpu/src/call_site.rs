@@ -8,7 +8,7 @@
 //! is left, as in a program without line numbers, the call site is unknown, and two such calls are told apart by their
 //! return addresses.
 //!
-//! The frames behind the call site, up to `main`, are its callers. A program that tests or measures another one is no caller:
+//! The frames behind the call site, up to `main`, are its callers. A program that tests or measures another one is not a caller:
 //! which of its functions have frames differs between machines. Behind CPython's frames come the lines of Python, which
 //! [`python`] reads when the call is made: the interpreter's own stack is the same for all of them.
 
@@ -458,7 +458,7 @@ mod tests {
     }
 
     #[test]
-    fn a_harness_is_known_by_a_part_of_its_path() {
+    fn a_harness_is_recognised_by_a_part_of_its_path() {
         let is_harness = |file: &str| is_harness(Path::new(file), &["/src/verdicts/"]);
         assert!(is_harness("/home/me/demo/src/verdicts/events.rs"));
         assert!(is_harness("C:\\demo\\src\\verdicts\\events.rs"));

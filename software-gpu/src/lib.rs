@@ -20,6 +20,7 @@ mod call_site;
 mod console;
 pub mod driver;
 pub mod host;
+mod own_memory;
 pub mod reports;
 pub mod streams;
 

@@ -46,7 +46,7 @@ pub struct Device {
     pub max_resident_grids: u32,
     /// Registers of a warp are allocated in multiples of this.
     pub register_allocation_unit: u32,
-    /// A multiprocessor's sub-partitions: as many warps of a kernel as its registers allow fit on each.
+    /// The multiprocessor's sub-partitions, each of which has its part of the registers.
     pub warp_allocation_unit: u32,
     /// Shared memory of a block is allocated in multiples of this.
     pub shared_allocation_unit: u32,

@@ -6,17 +6,18 @@
 //! interpreter's lock and wait for the simulator.
 //!
 //! The structures are internal to CPython and differ between its versions: [`layout`] has those of 3.11 to 3.13. All reads go through the
-//! kernel, so an address that is none ends the reading and not the program. Of other versions, of builds without a global
+//! kernel, so an invalid address ends the reading and not the program. Of other versions, of builds without a global
 //! lock and of other systems, no line is known.
 
-mod layout;
-mod line_table;
 #[cfg_attr(
     not(all(target_os = "linux", target_pointer_width = "64")),
-    path = "python/nothing.rs"
+    path = "python/none.rs"
 )]
-mod memory;
+mod interpreter;
+mod layout;
+mod line_table;
 
+use crate::own_memory as memory;
 use layout::Layout;
 
 /// Frames that are read at most.
@@ -44,7 +45,7 @@ impl PythonLine {
 
 /// The lines that the present thread executes, the innermost first. None without Python.
 pub(super) fn lines() -> Vec<PythonLine> {
-    let Some((layout, state)) = memory::thread_state() else {
+    let Some((layout, state)) = interpreter::thread_state() else {
         return Vec::new();
     };
     let mut lines = Vec::new();
@@ -62,7 +63,7 @@ pub(super) fn lines() -> Vec<PythonLine> {
 /// The line of a frame; nothing of a frame that is not a function's.
 fn line_of(layout: &Layout, frame: usize) -> Option<PythonLine> {
     let code = memory::word(frame.wrapping_add(layout.code_of_frame))?;
-    if !memory::is_code(code)? {
+    if !interpreter::is_code(code)? {
         return None;
     }
     let instruction = memory::word(frame.wrapping_add(layout.instruction))?;

@@ -132,6 +132,11 @@ fn rectangles_of_a_pool_need_its_access() {
             give_access(pool, 0, 3).unwrap();
         }
         assert_eq!(copy_2d(&rectangle), expected, "access granted: {granted}");
+        if !granted {
+            let said = software_gpu::last_error().expect("a sentence");
+            let words = "belongs to a pool of device 1, which device 0 may not access; give device 0 access to the pool";
+            assert!(said.contains(words), "{said}");
+        }
         assert_eq!(
             copy_2d_async(&rectangle, own_stream),
             expected,

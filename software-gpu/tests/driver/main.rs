@@ -31,6 +31,7 @@ mod host_accesses;
 mod images;
 mod kernels;
 mod launch_attributes;
+mod lazy_loading;
 mod linking;
 mod memory;
 mod memory_checker;

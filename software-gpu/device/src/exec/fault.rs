@@ -4,6 +4,7 @@ use std::fmt;
 
 use thiserror::Error;
 
+use crate::memory::is_device_address;
 use crate::ptx::ir::Space;
 
 /// Where in the grid and in the PTX text a fault happened.
@@ -227,8 +228,12 @@ fn space_name(space: Space) -> &'static str {
 
 fn beside(nearest: &Option<Box<Nearest>>, freed: &Option<(u64, u64)>, address: u64) -> String {
     if let Some((base, len)) = freed {
+        let what = match is_device_address(*base) {
+            true => "an allocation",
+            false => "page-locked host memory",
+        };
         return format!(
-            "; it lies at offset {} of an allocation of {len} bytes at {base:#x} that was freed",
+            "; it lies at offset {} of {what} of {len} bytes at {base:#x} that was freed",
             address - base
         );
     }

@@ -305,7 +305,8 @@ impl AddressSpace {
     fn remove(&mut self, position: usize) {
         self.removals += 1;
         let allocation = self.allocations.remove(position);
-        if is_device_address(allocation.base()) {
+        // The program's own memory stays valid.
+        if !allocation.is_registered() {
             self.freed.add(allocation.base()..allocation.end());
         }
         self.parts.remove_all(allocation.base()..allocation.end());

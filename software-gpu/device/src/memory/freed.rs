@@ -6,7 +6,8 @@ use std::ops::Range;
 /// Only this many ranges are remembered, the latest ones.
 const REMEMBERED: usize = 4096;
 
-/// Ranges of device addresses, which are never used again.
+/// Ranges of device addresses, which are never used again, and of page-locked memory, whose addresses the system may give
+/// to others. Ask only for an address that has no allocation.
 #[derive(Debug, Default)]
 pub(super) struct Freed(VecDeque<Range<u64>>);
 
@@ -23,6 +24,7 @@ impl Freed {
     pub fn find(&self, address: u64) -> Option<Range<u64>> {
         self.0
             .iter()
+            .rev()
             .find(|range| range.contains(&address))
             .cloned()
     }

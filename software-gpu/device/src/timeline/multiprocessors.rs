@@ -4,8 +4,8 @@
 //! A block needs warps (threads), registers, shared memory and one of 32 slots; registers and shared memory are
 //! allocated in units that the profile gives, and the system keeps 1 KiB of shared memory for each block.
 //!
-//! The registers belong to the multiprocessor's sub-partitions, and each warp's come from one of them. So many warps fit on a
-//! multiprocessor as on one sub-partition, times their number; a block takes its own warps and no more. Source: NVIDIA's
+//! The registers belong to the multiprocessor's sub-partitions, and each warp's come from one of them. A multiprocessor holds the warps
+//! that fit on one sub-partition, times the number of sub-partitions; a block takes its own warps and no more. Source: NVIDIA's
 //! `cuda_occupancy.h`, `cudaOccMaxBlocksPerSMRegsLimit`.
 
 use super::profile::{Device, Profile};

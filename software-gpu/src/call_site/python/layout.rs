@@ -1,7 +1,7 @@
 //! Where CPython keeps what its frames are, on systems with 64 bits: `Include/internal/pycore_frame.h`, `Include/cpython/code.h`,
 //! `Include/cpython/pystate.h` and `Include/cpython/unicodeobject.h` of each version, as `offsetof` says.
 
-use super::memory;
+use crate::own_memory as memory;
 
 /// Of the second field of a `PyVarObject` or a `str`: its length.
 pub(super) const LENGTH: usize = 16;

@@ -122,6 +122,9 @@ fn launch(
             return Err(call.because_function_elsewhere(function, target));
         }
         attributes.check(call, target, context)?;
+        if !call.is_capturing(target) {
+            call.load_code(function)?;
+        }
         // SAFETY: the caller passes arguments as the kernel declares them.
         let mut launch = unsafe { Launch::prepare(call, function, shape, arguments) }?;
         launch.priority = attributes.priority_on(&call.profile_of(context)?.device);

@@ -12,6 +12,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUdevice, CUdeviceptr, CUstream, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
+use crate::driver::reasons::because_out_of_reach;
 use crate::driver::simulation::operation::{Effect, Place, Side};
 use crate::driver::simulation::simulator::Simulator;
 use crate::driver::streams::stream::Mode;
@@ -259,13 +260,16 @@ impl Simulator {
             return Ok(());
         }
         let device = self.contexts.get(context)?.device;
-        let is_denied = |place: &Place| match place {
-            Place::Mapped(address) => self.pools.accessible_from(*address, device) == Some(false),
-            Place::Pageable(_) => false,
-        };
-        match places.iter().any(is_denied) {
-            true => Err(CudaError::InvalidValue),
-            false => Ok(()),
+        let denied = places.iter().find_map(|place| match place {
+            Place::Mapped(address) => {
+                let is_denied = self.pools.accessible_from(*address, device) == Some(false);
+                is_denied.then(|| self.memory.find(*address).and_then(Allocation::device))
+            }
+            Place::Pageable(_) => None,
+        });
+        match denied {
+            Some(owner) => Err(because_out_of_reach(owner.unwrap_or_default(), device)),
+            None => Ok(()),
         }
     }
 

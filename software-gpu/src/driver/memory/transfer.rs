@@ -23,10 +23,12 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
 use crate::driver::host::call::Call;
 use crate::driver::host::costs;
+use crate::driver::reasons::because_freed;
 use crate::driver::simulation::effects::pack;
 use crate::driver::simulation::operation::{Copy, Effect, Place, Side};
 use crate::driver::streams::stream::Mode;
 use crate::memory::{AllocationKind, is_device_address};
+use crate::own_memory;
 use crate::timeline::CopyKind;
 
 /// Up to this size a pageable source is staged whole.
@@ -183,8 +185,17 @@ impl Call {
             None if address == 0 || end.is_none_or(|end| is_device_address(end - 1)) => {
                 Err(CudaError::InvalidValue)
             }
-            None => Ok(Place::Pageable(address as usize)),
+            None => match self.freed_page_locked(address) {
+                Some(bytes) => Err(because_freed(address, bytes)),
+                None => Ok(Place::Pageable(address as usize)),
+            },
         }
+    }
+
+    /// The bytes of page-locked memory that was there and is gone. Where the system has given the address to others, it is theirs.
+    fn freed_page_locked(&self, address: u64) -> Option<u64> {
+        let freed = self.memory.freed_range(address)?;
+        own_memory::is_unmapped(address as usize).then_some(freed.end - freed.start)
     }
 
     fn kind_of(&self, to: Place, from: Place) -> CopyKind {

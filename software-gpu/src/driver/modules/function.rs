@@ -3,6 +3,7 @@
 use std::ffi::{CString, c_char, c_int, c_uint};
 use std::sync::Arc;
 
+use super::lazy;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUfunction, CUmodule, Out};
@@ -37,6 +38,8 @@ pub(in crate::driver) struct Function {
     executable: Arc<Executable>,
     index: usize,
     name: CString,
+    /// Its code is on the device.
+    loaded: bool,
     /// `CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES`, if it was set.
     max_dynamic_shared: Option<u32>,
     carveout: c_int,
@@ -61,6 +64,7 @@ impl Function {
             executable,
             index,
             name,
+            loaded: lazy::is_eager(),
             max_dynamic_shared: None,
             carveout: -1,
             required_cluster: [0; 3],
@@ -78,6 +82,14 @@ impl Function {
     /// `CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED`.
     pub(in crate::driver) fn non_portable_cluster(&self) -> bool {
         self.non_portable_cluster
+    }
+
+    pub(super) fn is_loaded(&self) -> bool {
+        self.loaded
+    }
+
+    pub(super) fn set_loaded(&mut self) {
+        self.loaded = true;
     }
 
     pub(in crate::driver) fn kernel(&self) -> &ExecutableKernel {
@@ -251,18 +263,13 @@ entry_points! {
         call(Cost::Free, |call| name.set(call.functions.get(function)?.name.as_ptr()))
     }
 
-    /// All functions are loaded with their module.
     fn cuFuncLoad(function: CUfunction) {
-        call(Cost::Free, |call| call.functions.get(function).map(|_| ()))
+        call(Cost::Free, |call| call.load_code(function))
     }
 
+    /// `CU_FUNCTION_LOADING_STATE_UNLOADED` is 0, `CU_FUNCTION_LOADING_STATE_LOADED` 1.
     fn cuFuncIsLoaded(state: Out<c_uint>, function: CUfunction) {
-        /// `CU_FUNCTION_LOADING_STATE_LOADED`.
-        const LOADED: c_uint = 1;
-        call(Cost::Free, |call| {
-            call.functions.get(function)?;
-            state.set(LOADED)
-        })
+        call(Cost::Free, |call| state.set(call.functions.get(function)?.loaded.into()))
     }
 
     fn cuFuncGetModule(module: Out<CUmodule>, function: CUfunction) {

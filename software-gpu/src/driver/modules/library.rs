@@ -136,7 +136,9 @@ entry_points! {
     fn cuKernelGetFunction(function: Out<CUfunction>, kernel: CUkernel) {
         call(Cost::Other, |call| {
             let context = call.context()?;
-            function.set(call.function_of(kernel, context)?)
+            let loaded = call.function_of(kernel, context)?;
+            call.load_code(loaded)?;
+            function.set(loaded)
         })
     }
 

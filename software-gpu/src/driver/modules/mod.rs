@@ -4,6 +4,7 @@
 pub(super) mod function;
 pub(super) mod image;
 pub(super) mod jit;
+mod lazy;
 pub(super) mod library;
 pub(super) mod link;
 pub(super) mod module;

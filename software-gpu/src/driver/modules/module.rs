@@ -8,6 +8,7 @@ use std::sync::Arc;
 use super::function::{Function, refusal_of};
 use super::image::{image_bytes, ptx_of};
 use super::jit::Options;
+use super::lazy;
 use super::link;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
@@ -89,7 +90,9 @@ entry_points! {
             call.context()?;
             let functions = &call.modules.get(module)?.functions;
             let handle = functions.get(&name).copied();
-            function.set(handle.ok_or_else(|| unknown_kernel("the module", &name, functions.keys()))?)
+            let handle = handle.ok_or_else(|| unknown_kernel("the module", &name, functions.keys()))?;
+            call.load_code(handle)?;
+            function.set(handle)
         })
     }
 
@@ -127,9 +130,8 @@ entry_points! {
         })
     }
 
-    /// Everything is loaded at once: `CU_MODULE_EAGER_LOADING`.
     fn cuModuleGetLoadingMode(mode: Out<c_uint>) {
-        mode.set(1)
+        mode.set(lazy::mode())
     }
 }
 

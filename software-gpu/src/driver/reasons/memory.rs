@@ -1,4 +1,4 @@
-//! Out of memory: who holds it.
+//! Memory: who holds it when there is no more, who may reach it, and that it is gone.
 
 use std::collections::BTreeMap;
 
@@ -9,6 +9,29 @@ use crate::memory::AllocationKind;
 
 /// How many lines of the program are named.
 const NAMED: usize = 3;
+
+/// `CUDA_ERROR_INVALID_VALUE` of a copy from or to page-locked memory that is gone.
+pub(in crate::driver) fn because_freed(address: u64, bytes: u64) -> CudaError {
+    because(
+        CudaError::InvalidValue,
+        format!("{address:#x} lies in page-locked host memory of {bytes} bytes that was freed"),
+        "free page-locked memory (cuMemFreeHost) after the last copy that uses it",
+    )
+}
+
+/// `CUDA_ERROR_INVALID_VALUE` of a copy or a memset that needs memory of another device's pool.
+pub(in crate::driver) fn because_out_of_reach(owner: usize, device: usize) -> CudaError {
+    because(
+        CudaError::InvalidValue,
+        format!(
+            "the memory belongs to a pool of device {owner}, which device {device} may not access"
+        ),
+        format!(
+            "give device {device} access to the pool (cuMemPoolSetAccess; cuCtxEnablePeerAccess does not reach pools), or copy with \
+             cuMemcpyPeer"
+        ),
+    )
+}
 
 impl Simulator {
     /// `CUDA_ERROR_OUT_OF_MEMORY` of a request for `bytes` bytes, and the lines whose allocations hold most.

@@ -12,7 +12,7 @@
 //! | `events` | events of other contexts, and the time between two events |
 //! | `handles` | handles of objects that are gone or are something else |
 //! | `launches` | launches that cannot fit |
-//! | `memory` | out of memory |
+//! | `memory` | out of memory, memory of other devices' pools, memory that is gone |
 //! | `names` | names that a module does not have |
 
 mod arguments;
@@ -32,6 +32,7 @@ pub(in crate::driver) use arguments::WrongArguments;
 pub(in crate::driver) use events::{because_not_reached, because_unrecorded, because_untimed};
 pub(in crate::driver) use handles::Buried;
 pub(in crate::driver) use launches::Limit;
+pub(in crate::driver) use memory::{because_freed, because_out_of_reach};
 pub(in crate::driver) use names::because_unknown;
 
 use super::c_abi::errors::CudaError;
