@@ -24,7 +24,6 @@ kernels! { use gpu_kernels::affine_strided_x4; }
 pub const ROUND: usize = 1 << 19; // elements of a round
 pub const INPUT: usize = 12; // rounds after which the input repeats
 pub const PHASES: usize = 3;
-pub type Phases = [Range<usize>; PHASES]; // the rounds of each
 pub type Grid = (u32, u32); // blocks, and threads of a block: few are slow, and leave the rest of the device to other streams
 
 /// The data, page-locked; the staging memory; what it is handed over with; and events that time the rounds, and a kernel in each.
@@ -38,15 +37,15 @@ pub struct Rounds<'s> {
     pub ends: Vec<Event>,
     pub samples: Vec<[Event; 2]>,
     kernels: Kernels,
-    phases: Phases, // not known to the controller
+    end: [usize; PHASES], // the round behind each phase: the controller does not know it
     pub grids: [Grid; PHASES],
 }
 
 impl<'s> Rounds<'s> {
-    pub fn new(streams: &'s [Stream], phases: Phases, grids: [Grid; PHASES]) -> Result<Self> {
+    pub fn new(streams: &'s [Stream], end: [usize; PHASES], grids: [Grid; PHASES]) -> Result<Self> {
         let timed = || Event::new(EventFlags::DEFAULT);
         let order = |_| Event::new(EventFlags::DISABLE_TIMING);
-        let rounds = phases[PHASES - 1].end;
+        let rounds = end[PHASES - 1];
         Ok(Self {
             input: LockedBuffer::new(&0.0, INPUT * ROUND)?,
             output: LockedBuffer::new(&0.0, rounds * ROUND)?,
@@ -57,7 +56,7 @@ impl<'s> Rounds<'s> {
             ends: (0..rounds).map(|_| timed()).collect::<CudaResult<_>>()?,
             samples: (0..rounds).map(|_| Ok([timed()?, timed()?])).collect::<CudaResult<_>>()?,
             kernels: Kernels::load(gpu_kernels::SM_70)?,
-            phases,
+            end,
             grids,
         })
     }
@@ -66,7 +65,7 @@ impl<'s> Rounds<'s> {
     /// time it if it is sampled.
     pub fn chunk(&mut self, round: usize, part: Range<usize>, sampled: bool) -> Result<()> {
         let (stream, [began, ended]) = (&self.streams[part.start], &self.samples[round]);
-        let phase = self.phases.iter().take_while(|rounds| rounds.end <= round).count();
+        let phase = self.end.iter().take_while(|&&end| end <= round).count();
         let (blocks, threads) = self.grids[phase];
         let len = ROUND / part.end;
         let at = |first: usize| first + part.start * len..first + (part.start + 1) * len;

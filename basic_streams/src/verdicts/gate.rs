@@ -115,11 +115,6 @@ impl Gate {
         body: impl FnMut(&Event) -> Result<()>,
     ) -> Result<Recording> {
         let recording = record(part.device(), || self.time(streams, plan, body).map(drop))?;
-        let recording = recording.only(|interval| interval.name != gpu_kernels::spin::NAME);
-        let (used, given) = (recording.streams().len(), streams.len());
-        if used != given {
-            bail!("the work was given {given} streams, and used {used} of them");
-        }
-        Ok(recording)
+        Ok(recording.only(|interval| interval.name != gpu_kernels::spin::NAME))
     }
 }

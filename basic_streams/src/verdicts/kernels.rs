@@ -59,6 +59,10 @@ pub fn run(part: &mut Part) -> Result<()> {
     let (jobs, streams) = (&known.jobs, &known.jobs.streams[..]);
     let all = |start: &_| Ok(jobs.round_robin(KERNELS, streams, start)?);
     let recording = gate.recording(part, streams, plan, all)?;
+    let used = recording.streams().len();
+    if used != most {
+        bail!("the kernels ran in {used} streams of {most}");
+    }
     part.chart(scaling::variant(most), &recording, Rows::Streams);
     let resident = share(recording.max_concurrency(Engine::Kernel) as f64 / most as f64);
     expect! { part;

@@ -3,7 +3,7 @@
 use crate::part::Part;
 use crate::recording::traced;
 
-/// Runs `body` and returns, in order, the driver's functions that it called. There are none unless something is being recorded.
+/// Runs `body` and returns, in order, the functions of the driver that it called. They are known only while something is recorded.
 pub fn calls_of<R>(body: impl FnOnce() -> R) -> (R, Vec<&'static str>) {
     let (done, trace) = traced(body);
     let steps = trace.map(|trace| trace.steps).unwrap_or_default();

@@ -1,8 +1,9 @@
 //! The controller's log: every decision, with what was measured and what was predicted.
 
+use super::phases::Phases;
 use super::regret::Regret;
 use crate::choose::streams;
-use crate::controller::{PHASES, Phases, ROUND};
+use crate::controller::{PHASES, ROUND};
 use crate::decide::{CHOICES, Decision, Floors, decide};
 use examples_host::prelude::*;
 use std::time::Duration;

@@ -1,8 +1,12 @@
 //! When the work changes.
 
-use crate::controller::Phases;
+use crate::controller::PHASES;
 use examples_host::prelude::*;
 use std::array;
+use std::ops::Range;
+
+/// The rounds of each phase.
+pub type Phases = [Range<usize>; PHASES];
 
 /// A number that the controller does not know.
 const SEED: Seed = Seed::new(62);
