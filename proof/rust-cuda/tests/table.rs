@@ -113,6 +113,12 @@ const ROWS: [(&str, &str, &[&str]); 18] = [
     ),
 ];
 
+/// Elsewhere the driver cannot find out whether the program may read an address.
+const ON_LINUX: [&str; 2] = [
+    "fewer arguments than parameters",
+    "a pointer to memory of the host",
+];
+
 /// A launch by pointers to the arguments.
 fn launch(
     kernel: &Function<'_>,
@@ -253,6 +259,9 @@ fn each_row_of_the_table_is_printed() -> Result<()> {
         return Ok(());
     }
     for (mistake, sentence, marks) in ROWS {
+        if ON_LINUX.contains(&mistake) && !cfg!(target_os = "linux") {
+            continue;
+        }
         let output = Command::new(std::env::current_exe()?)
             .args(["--exact", "make_the_mistake", "--nocapture"])
             .env(MISTAKE, mistake)

@@ -159,7 +159,7 @@ mod tests {
     }
 
     #[test]
-    fn memory_of_the_program_is_told_from_other_addresses() {
+    fn memory_of_the_program_is_recognised() {
         let on_heap = Box::new([0_u8; 4]);
         assert!(is_readable(on_heap.as_ptr().addr() as u64));
         assert!(!is_readable(0x10));

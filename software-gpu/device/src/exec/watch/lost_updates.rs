@@ -43,6 +43,7 @@ const REMEMBERED: usize = 256;
 #[derive(Clone, Copy, Default)]
 struct Load {
     address: u64,
+    block: u64,
     warp: u32,
     /// How many barriers the warp had reached; 0 marks an unused entry.
     epoch: u32,
@@ -89,7 +90,6 @@ impl LostUpdates {
         self.block = block;
         self.epochs.clear();
         self.epochs.resize(warps, 1);
-        self.loads.fill(Load::default());
     }
 
     /// A warp has reached a barrier.
@@ -107,6 +107,7 @@ impl LostUpdates {
     pub fn load(&mut self, lanes: EqualLanes) {
         self.loads[entry(lanes.warp, lanes.address)] = Load {
             address: lanes.address,
+            block: self.block,
             warp: lanes.warp,
             epoch: self.epoch(lanes.warp),
             line: lanes.line,
@@ -116,8 +117,8 @@ impl LostUpdates {
     /// Two lanes store to the same element, and change it.
     pub fn store(&mut self, lanes: EqualLanes) {
         let load = self.loads[entry(lanes.warp, lanes.address)];
-        let is_of_same = (load.warp, load.address) == (lanes.warp, lanes.address);
-        if !is_of_same || load.epoch != self.epoch(lanes.warp) {
+        let is_of_same = (load.block, load.warp) == (self.block, lanes.warp);
+        if !is_of_same || load.address != lanes.address || load.epoch != self.epoch(lanes.warp) {
             return;
         }
         let lines = |suspect: &Suspect| (suspect.load_line, suspect.store.line);

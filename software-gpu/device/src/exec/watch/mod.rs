@@ -317,6 +317,7 @@ impl<'g> Watch<'g> {
 
     /// A thread has found a phase of the mbarrier object at an address of the block's shared memory complete.
     pub fn hear_mbarrier(&mut self, warp: u32, address: u32) {
+        self.lost_updates.reach_barrier(warp);
         if let Some(early) = &mut self.early {
             early.warp_met(warp, true);
         }
