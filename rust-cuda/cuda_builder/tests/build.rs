@@ -398,7 +398,7 @@ fn the_readme_names_tests_that_exist() {
             let in_module = format!("    fn {test}(");
             let is_declared =
                 |source: &&str| source.contains(&declared) || source.contains(&in_module);
-            assert!(sources.iter().any(|source| is_declared(source)), "{test}");
+            assert!(sources.iter().any(is_declared), "{test}");
             count += 1;
         }
     }
