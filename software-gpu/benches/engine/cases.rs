@@ -6,12 +6,26 @@ pub const ELEMENTS: usize = 4 << 20;
 const M: u64 = 1 << 20;
 const N: u64 = ELEMENTS as u64;
 
+/// What a kernel leaves in the buffers, as far as it has changed them.
+#[derive(Clone, Copy)]
+pub enum Results {
+    /// Numbers whose last digits depend on how sums are rounded.
+    Floats,
+    /// The same with 64 bits.
+    Doubles,
+    /// Integers.
+    Counts,
+    /// Integers, of which a few depend on how a comparison of rounded numbers ends.
+    MostlyCounts,
+}
+
 /// A launch of the kernel `name`, which `reference.c` has as a function.
 pub struct Case {
     pub name: &'static str,
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub parameters: Vec<u64>,
+    pub results: Results,
 }
 
 /// What kernels and loops begin with.
@@ -55,6 +69,12 @@ pub fn all(&[a, b, c, index, permutation]: &[u64; 5]) -> Vec<Case> {
         grid,
         block,
         parameters: parameters.to_vec(),
+        results: match name {
+            "dfma" => Results::Doubles,
+            "mandel" => Results::MostlyCounts,
+            "collatz" | "switch8" | "hist_global" | "hist_shared" => Results::Counts,
+            _ => Results::Floats,
+        },
     };
     // Blocks of 256 threads, one thread for each element.
     let row = |name, elements: u64, parameters: &[u64]| {
