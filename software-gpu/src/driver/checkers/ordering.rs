@@ -450,11 +450,12 @@ pub(in crate::driver) fn accesses(access: HostAccess, range: Range<u64>) -> Acce
 }
 
 /// The calling thread.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(in crate::driver) fn calling_thread() -> ThreadId {
     thread()
 }
 
-/// As [`calling_thread`].
+/// The calling thread.
 fn thread() -> ThreadId {
     current::ordinal().map_or(ThreadId::UNREGISTERED, registered)
 }
