@@ -8,6 +8,14 @@ use super::ids::OperationId;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Step(Epoch);
 
+impl Step {
+    /// Whether whoever comes after this operation comes after the other one too, since both are operations of one stream or one
+    /// branch of a graph. `false` may also mean that this is not known without a search.
+    pub fn follows(self, other: Self) -> bool {
+        self.0.chain == other.0.chain && self.0.position >= other.0.position
+    }
+}
+
 /// What some code of the host comes after.
 #[derive(Clone, Debug, Default)]
 pub struct HostClock(Clock);
@@ -71,6 +79,7 @@ mod tests {
         let later = checker.step_of(second).expect("submitted");
         assert!(!checker.host_clock().knows(later));
         assert!(checker.clock_of(second).knows(step));
+        assert!(later.follows(step) && !step.follows(later));
         assert_eq!(checker.step_of(first), None);
     }
 }

@@ -1,5 +1,6 @@
 //! Tells the ordering checker what the program does, and turns its findings into reports.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -9,7 +10,7 @@ use crate::driver::c_abi::handles::{Handle, Table};
 use crate::driver::c_abi::types::{CUcontext, CUevent, CUgraphExec, CUstream};
 use crate::driver::devices::context::Context;
 use crate::driver::host::call::Call;
-use crate::driver::host::threads::{Ordinal, current};
+use crate::driver::host::threads::{Ordinal, ThreadSerial, current};
 use crate::driver::launch::kernel::Launch;
 use crate::driver::simulation::operation::{Effect, Operation};
 use crate::driver::simulation::simulator::{Simulator, lock};
@@ -26,16 +27,26 @@ use crate::timeline::OpId;
 
 /// The checker, if it is on.
 #[derive(Debug, Default)]
-pub(in crate::driver) struct Ordering(Option<Checker>);
+pub(in crate::driver) struct Ordering {
+    checker: Option<Checker>,
+    /// A host thread has waited for something since [`host_clock`](Ordering::host_clock).
+    has_waited: bool,
+    /// The threads that wait: what they wait for, they come after when they have [`returned`](Ordering::returned).
+    waiting: BTreeSet<ThreadSerial>,
+}
 
 impl Ordering {
     /// On, unless the [`Mode`] is off.
     pub(in crate::driver) fn new() -> Self {
-        Self((reports::mode() != Mode::Off).then(Checker::new))
+        Self {
+            checker: (reports::mode() != Mode::Off).then(Checker::new),
+            has_waited: true,
+            waiting: BTreeSet::new(),
+        }
     }
 
     pub(in crate::driver) fn is_on(&self) -> bool {
-        self.0.is_some()
+        self.checker.is_some()
     }
 
     /// Tells the checker something, and passes its findings on.
@@ -43,7 +54,7 @@ impl Ordering {
         &mut self,
         something: impl FnOnce(&mut Checker) -> R,
     ) -> Option<R> {
-        let checker = self.0.as_mut()?;
+        let checker = self.checker.as_mut()?;
         let result = something(checker);
         report(checker);
         Some(result)
@@ -78,13 +89,13 @@ impl Ordering {
     /// What reports call the stream.
     pub(in crate::driver) fn name_of(&self, stream: CUstream) -> String {
         let stream = StreamId::from(stream);
-        let name = self.0.as_ref().map(|checker| checker.name_of(stream));
+        let name = self.checker.as_ref().map(|checker| checker.name_of(stream));
         name.unwrap_or_else(|| stream.to_string())
     }
 
     /// The line of the program that made the allocation at this address.
     pub(in crate::driver) fn line_of_allocation(&self, address: u64) -> Option<String> {
-        self.0.as_ref()?.line_of_allocation(address)
+        self.checker.as_ref()?.line_of_allocation(address)
     }
 
     pub(in crate::driver) fn stream_destroyed(&mut self, stream: CUstream) {
@@ -195,6 +206,7 @@ impl Ordering {
     }
 
     pub(in crate::driver) fn host_function_returned(&mut self, op: OpId) {
+        self.has_waited = true;
         self.tell(|checker| checker.host_function_returned(op.into()));
     }
 
@@ -215,7 +227,7 @@ impl Ordering {
 
     /// Whether everything to come comes after this write of a value.
     pub(in crate::driver) fn is_known_to_all(&self, write: ValueId) -> bool {
-        let checker = self.0.as_ref();
+        let checker = self.checker.as_ref();
         checker.is_none_or(|checker| checker.is_known_to_all(write))
     }
 
@@ -235,17 +247,20 @@ impl Ordering {
 
     /// The operation's place in happens-before, if the checker is on.
     pub(in crate::driver) fn step_of(&self, op: OpId) -> Option<Step> {
-        self.0.as_ref()?.step_of(op.into())
+        self.checker.as_ref()?.step_of(op.into())
     }
 
-    /// What the host comes after, if the checker is on.
+    /// What the host comes after, if the checker is on and a host thread has waited since the last time.
     pub(in crate::driver) fn host_clock(&mut self) -> Option<HostClock> {
-        self.0.as_mut().map(Checker::host_clock)
+        if !std::mem::take(&mut self.has_waited) {
+            return None;
+        }
+        self.checker.as_mut().map(Checker::host_clock)
     }
 
     /// What the code of a host function comes after, if the checker is on.
     pub(in crate::driver) fn clock_of(&self, op: OpId) -> Option<HostClock> {
-        Some(self.0.as_ref()?.clock_of(op.into()))
+        Some(self.checker.as_ref()?.clock_of(op.into()))
     }
 
     pub(in crate::driver) fn recorded(&mut self, event: CUevent, stream: CUstream, op: OpId) {
@@ -268,11 +283,13 @@ impl Ordering {
 
     /// The call may still wait for this synchronisation: see [`returned`](Self::returned).
     fn waits(&mut self, something: impl FnOnce(&mut Checker)) {
+        self.waiting.insert(current::serial());
         self.tell(|checker| checker.waits(WaitId(current::serial()), something));
     }
 
     /// The calling thread has waited for all that it was to wait for.
     pub(in crate::driver) fn returned(&mut self) {
+        self.has_waited |= self.waiting.remove(&current::serial());
         self.tell(|checker| checker.returned(WaitId(current::serial())));
     }
 
@@ -329,6 +346,7 @@ impl Ordering {
     }
 
     pub(in crate::driver) fn thread_joined(&mut self, parent: Option<Ordinal>, ended: Ordinal) {
+        self.has_waited = true;
         self.tell(|checker| checker.thread_joined(parent.map(registered), registered(ended)));
     }
 }
@@ -435,6 +453,7 @@ fn by_host(
     // At a standstill, which has been reported, nothing can be ordered.
     if let (true, Ok(mut call)) = (is_on, Call::begin()) {
         call.ordering.tell(|checker| of_thread(checker, thread()));
+        call.ordering.has_waited = true;
         call.end();
     }
 }
@@ -450,11 +469,12 @@ pub(in crate::driver) fn accesses(access: HostAccess, range: Range<u64>) -> Acce
 }
 
 /// The calling thread.
+#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(in crate::driver) fn calling_thread() -> ThreadId {
     thread()
 }
 
-/// As [`calling_thread`].
+/// The calling thread.
 fn thread() -> ThreadId {
     current::ordinal().map_or(ThreadId::UNREGISTERED, registered)
 }

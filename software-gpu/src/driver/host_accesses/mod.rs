@@ -113,17 +113,19 @@ impl HostAccesses {
         if self.new.is_empty() && !protection::is_any_protected() {
             return;
         }
-        let Some(host) = ordering.host_clock() else {
+        let waited = ordering.host_clock();
+        if self.new.is_empty() && waited.is_none() {
             return;
-        };
-        let mut protections = protection::lock();
-        if !host.is_same(&self.host) {
-            protections.open_if(|step| host.knows(step));
         }
+        let mut protections = protection::lock();
+        if let Some(host) = waited {
+            protections.open_if(|step| host.knows(step));
+            self.host = host;
+        }
+        let host = &self.host;
         for access in self.new.drain(..).filter(|access| !host.knows(access.step)) {
             protections.add_access(access);
         }
-        self.host = host;
     }
 
     /// A host function begins, which comes after all that `clock` knows.

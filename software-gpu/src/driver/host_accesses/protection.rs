@@ -1,4 +1,8 @@
 //! Which pages of page-locked memory are protected, and what the program has accessed there.
+#![cfg_attr(
+    not(all(target_os = "linux", target_arch = "x86_64")),
+    allow(dead_code, reason = "no page is protected there")
+)]
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -68,6 +72,14 @@ impl DeviceAccess {
             range,
             writes,
         })
+    }
+}
+
+impl DeviceAccess {
+    /// Whether this access protects all that the earlier one does, and for as long.
+    fn replaces(&self, earlier: &Self) -> bool {
+        let covers = self.range.start <= earlier.range.start && earlier.range.end <= self.range.end;
+        covers && self.writes >= earlier.writes && self.step.follows(earlier.step)
     }
 }
 
@@ -262,6 +274,8 @@ impl Watched {
             return;
         }
         let pages = access.range.clone();
+        // In a loop without a wait, the latest access stands for all of its stream.
+        self.accesses.retain(|earlier| !access.replaces(earlier));
         self.accesses.push(access);
         self.opens = 1;
         self.apply(pages);
@@ -373,4 +387,136 @@ fn protect(pages: Range<u64>, access: Access) -> bool {
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
 fn protect(_: Range<u64>, access: Access) -> bool {
     access == Access::All
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::RefCell;
+
+    use super::*;
+    use crate::order::{Checker, ContextId, OperationId, StreamId, ThreadId};
+
+    const START: u64 = 1 << 20;
+    const PAGES: u64 = 8;
+
+    thread_local! {
+        /// What each page allows, and whether the system refuses to protect pages.
+        static SYSTEM: RefCell<(Vec<Access>, bool)> = const { RefCell::new((Vec::new(), false)) };
+    }
+
+    fn protect_in_test(pages: Range<u64>, access: Access) -> bool {
+        SYSTEM.with_borrow_mut(|(all, refuses)| {
+            let index = |address: u64| ((address - START) / PAGE_BYTES) as usize;
+            all[index(pages.start)..index(pages.end)].fill(access);
+            !*refuses || access == Access::All
+        })
+    }
+
+    /// An allocation that ends 100 bytes before its last page does, all of it open.
+    fn watched(refuses: bool) -> Watched {
+        SYSTEM.set((vec![Access::All; PAGES as usize], refuses));
+        Watched::new(START, PAGES * PAGE_BYTES - 100, 0, protect_in_test)
+    }
+
+    fn steps<const N: usize>() -> [Step; N] {
+        let mut checker = Checker::new();
+        let (thread, stream) = (ThreadId::UNREGISTERED, StreamId(0));
+        checker.context_created(thread, ContextId(0), stream);
+        let mut next = 0;
+        [(); N].map(|()| {
+            next += 1;
+            let operation = OperationId(next);
+            checker.submitted(thread, stream, operation, &[], "copy".into());
+            checker.step_of(operation).expect("submitted")
+        })
+    }
+
+    fn allowed() -> Vec<Access> {
+        SYSTEM.with_borrow(|(all, _)| all.clone())
+    }
+
+    /// `range` counts from the start of the allocation.
+    fn access(step: Step, range: Range<u64>, writes: bool) -> DeviceAccess {
+        let range = START + range.start..START + range.end;
+        DeviceAccess {
+            step,
+            range,
+            writes,
+        }
+    }
+
+    #[test]
+    fn pages_of_other_bytes_stay_open() {
+        let [step] = steps();
+        let mut watched = watched(false);
+        watched.add(access(step, 100..PAGE_BYTES, true));
+        watched.add(access(step, PAGE_BYTES..2 * PAGE_BYTES - 1, true));
+        assert_eq!(allowed(), [Access::All; PAGES as usize]);
+        watched.add(access(step, 100..2 * PAGE_BYTES + 1, true));
+        let mut expected = [Access::All; PAGES as usize];
+        expected[1] = Access::None;
+        assert_eq!(allowed(), expected);
+    }
+
+    #[test]
+    fn the_last_page_belongs_to_the_allocation() {
+        let [step] = steps();
+        let mut watched = watched(false);
+        let (last, end) = ((PAGES - 1) * PAGE_BYTES, PAGES * PAGE_BYTES - 100);
+        watched.add(access(step, last..end - 1, false));
+        assert_eq!(allowed(), [Access::All; PAGES as usize]);
+        watched.add(access(step, last..end, false));
+        assert_eq!(allowed().last(), Some(&Access::Loads));
+        assert!(watched.allows(START + last, HostAccess::Read));
+        assert!(!watched.allows(START + last, HostAccess::Write));
+    }
+
+    /// A loop of launches would collect them otherwise.
+    #[test]
+    fn the_latest_access_of_a_stream_stands_for_the_earlier_ones() {
+        let [first, second] = steps();
+        let mut watched = watched(false);
+        watched.add(access(first, 0..PAGE_BYTES, false));
+        watched.add(access(second, 0..2 * PAGE_BYTES, true));
+        assert_eq!(watched.accesses.len(), 1);
+        watched.add(access(second, 0..PAGE_BYTES, false));
+        assert_eq!(watched.accesses.len(), 2);
+        watched.open_if(|step| step == first);
+        assert_eq!(allowed()[..2], [Access::None; 2]);
+        watched.open_if(|step| step == second);
+        assert_eq!(allowed(), [Access::All; PAGES as usize]);
+    }
+
+    /// A page that cannot be opened would fault for ever.
+    #[test]
+    fn a_system_that_refuses_leaves_all_open() {
+        let [step] = steps();
+        let mut watched = watched(true);
+        watched.add(access(step, 0..PAGE_BYTES, true));
+        assert_eq!(allowed(), [Access::All; PAGES as usize]);
+        assert!(watched.accesses.is_empty());
+    }
+
+    #[test]
+    fn the_system_allows_what_no_pending_access_forbids() {
+        let mut random = fastrand::Rng::with_seed(31);
+        let steps: [Step; 6] = steps();
+        let mut watched = watched(false);
+        let mut protected = 0;
+        for round in 0..5000 {
+            let mut bytes = [(); 2].map(|()| random.u64(0..=PAGES) * PAGE_BYTES);
+            bytes.sort_unstable();
+            let range = bytes[0]..bytes[1];
+            let step = steps[random.usize(0..steps.len())];
+            match random.u8(0..4) {
+                0 | 1 => watched.add(access(step, range, random.bool())),
+                2 => watched.open_if(|over| over == step),
+                _ => watched.open(START + range.start..START + range.end),
+            }
+            let expected = (0..PAGES).map(|page| watched.at(START + page * PAGE_BYTES));
+            assert_eq!(allowed(), expected.collect::<Vec<_>>(), "round {round}");
+            protected += usize::from(watched.at(START) != Access::All);
+        }
+        assert!(protected > 500, "{protected} rounds");
+    }
 }
