@@ -113,7 +113,7 @@ fn a_node_with_unregistered_memory_fails() {
 #[cfg(unix)]
 fn a_node_with_memory_that_the_program_has_given_back_fails() {
     if child::is_this() {
-        both_directions_fail(ordinary, ["has given back", "the driver was not told"]);
+        both_directions_fail(ordinary, ["has given back", "not by the driver"]);
         return;
     }
     let test = "a_node_with_memory_that_the_program_has_given_back_fails";

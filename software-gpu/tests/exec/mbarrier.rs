@@ -127,7 +127,7 @@ fn waiting_takes_until_the_last_arrival() {
     assert!((50_000..500_000).contains(&seen[0]), "{}", seen[0]);
 }
 
-/// Without the budget of instructions, which would take minutes: all that the block can do is to test the object again.
+/// The budget of instructions would take minutes, but all that the block can do is to test the object again.
 #[test]
 fn a_wait_that_never_ends_is_told_soon() {
     let body = init(128)

@@ -219,7 +219,8 @@ fn a_spin_lock_within_a_warp_makes_progress() {
     assert_eq!(shared_words(body, 2)[..2], [0, 64 * 96]);
 }
 
-/// As on an H100: a lane that has exited, or stands outside of the mask, gives 0. It is told, as PTX leaves the value undefined.
+/// As on an H100: a lane that has exited, or stands outside of the mask, gives 0. It is reported, because PTX leaves the
+/// value undefined.
 #[test]
 fn lanes_that_do_not_take_part_give_0() {
     let shuffled = |shuffle: &str, threads: u32| {

@@ -146,7 +146,7 @@ impl Simulator {
             _ => "page-locked host memory that was freed",
         };
         let freed = free.map_or_else(
-            || "the driver was not told".to_owned(),
+            || "not by the driver".to_owned(),
             |free| {
                 let length = count(free.range.end - free.range.start);
                 format!("{} of {length}{}", free.call, at(Some(&free.site)))

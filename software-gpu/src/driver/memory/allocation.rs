@@ -67,7 +67,7 @@ entry_points! {
             call.unsafe_in_captures()?;
             pitch.set(row)?;
             let (allocated, served) = call.allocate_device(context, bytes, AllocationKind::Device)?;
-            // Nobody writes what lies between rows, and the rows may be copied with it.
+            // No operation writes the padding between rows, and a copy of the whole allocation reads it.
             let padding = Rows::rectangle(row - width, height, row);
             call.memory.mark_written(&padding.ranges(allocated + width as u64));
             call.spend(Cost::Allocation(served));
