@@ -147,7 +147,7 @@ mod tests {
     #[test]
     fn readable_addresses_are_copied_wherever_they_lie() {
         let on_stack = [1_u8, 2, 3, 4];
-        let on_heap = vec![5_u8, 6, 7, 8];
+        let on_heap = Box::new([5_u8, 6, 7, 8]);
         static FIXED: [u8; 4] = [9, 10, 11, 12];
         let from = [
             on_heap.as_ptr().addr(),
@@ -160,7 +160,7 @@ mod tests {
 
     #[test]
     fn memory_of_the_program_is_recognised() {
-        let on_heap = vec![0_u8; 4];
+        let on_heap = Box::new([0_u8; 4]);
         assert!(is_readable(on_heap.as_ptr().addr() as u64));
         assert!(!is_readable(0x10));
         assert!(!is_readable(1 << 48), "as addresses of the device");
@@ -168,7 +168,7 @@ mod tests {
 
     #[test]
     fn the_first_unreadable_address_is_named() {
-        let good = vec![0_u8; 4];
+        let good = Box::new([0_u8; 4]);
         let good = good.as_ptr().addr();
         for bad in [0x10, 1000, usize::MAX - 1] {
             assert_eq!(copy_from(&[good, bad, bad]), Err(1), "{bad:#x}");
