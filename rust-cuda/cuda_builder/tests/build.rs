@@ -463,9 +463,11 @@ fn mistakes_get_a_sentence() {
             "such as `u128 as f32`: convert the two halves as `u64`",
         ),
         (
-            "use core::sync::atomic::{AtomicU32, Ordering};\n\
-             #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn count(out: *mut *const u32) {\n\
-             let n = AtomicU32::new(1); n.fetch_add(2, Ordering::Relaxed); unsafe { out.write_volatile(n.as_ptr()) } }\n\
+            // LLVM makes plain instructions of most atomics on local variables, and `atom.local.cas` of this one.
+            "use core::sync::atomic::{AtomicU32, Ordering::Relaxed};\n\
+             #[unsafe(no_mangle)] pub unsafe extern \"ptx-kernel\" fn count(out: *mut u32, i: usize) {\n\
+             let n = [const { AtomicU32::new(1) }; 2]; let _ = n[i & 1].compare_exchange(1, 2, Relaxed, Relaxed);\n\
+             unsafe { *out = n[0].load(Relaxed) } }\n\
              #[panic_handler] fn panic(_: &core::panic::PanicInfo) -> ! { loop {} }",
             "`count` has an atomic operation on a local variable",
         ),
