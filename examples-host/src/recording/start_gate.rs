@@ -12,7 +12,7 @@
 //! ```
 //!
 //! Before the first operation in a stream the gate makes the stream wait for an event behind a host function. The function
-//! returns as soon as the host makes a call that may wait for the device, or has made no call for [`PATIENCE`]: a host that
+//! returns as soon as the host makes a call that may wait for the device, or has made no call for 200 µs: a host that
 //! computes, polls a flag in memory or is blocked inside a call thus finds the gate open. A program has one gate, in its longest
 //! stretch of operations without a wait of the host. A first run of the program, [`look`], finds that stretch.
 

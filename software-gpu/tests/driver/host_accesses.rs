@@ -140,7 +140,7 @@ fn other_bytes_of_a_page_belong_to_the_host() {
     assert_silent(&found);
 }
 
-/// A host function comes after what is before it in its stream, though no thread has waited for that.
+/// A host function runs behind the earlier operations of its stream, although no thread has waited for them.
 #[test]
 fn a_host_function_loads_what_its_stream_has_copied() {
     unsafe extern "C" fn look(data: *mut c_void) {

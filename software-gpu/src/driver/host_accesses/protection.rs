@@ -21,7 +21,7 @@ const MOST_PAGES: u64 = 1024;
 static PROTECTIONS: Mutex<Protections> = Mutex::new(Protections::new());
 /// Whether any page may be protected.
 static ANY_PROTECTED: AtomicBool = AtomicBool::new(false);
-/// Whether accesses wait to be told.
+/// Whether accesses wait to be reported.
 static ANY_SEEN: AtomicBool = AtomicBool::new(false);
 /// All memory that was ever watched lies in between.
 static LOWEST: AtomicU64 = AtomicU64::new(u64::MAX);
