@@ -218,8 +218,8 @@ mod tests {
         );
         assert_eq!(
             fits(96, 64, 0),
-            8,
-            "registers are allocated for 4 warps where a block has 3"
+            10,
+            "a multiprocessor has registers for 32 warps, and a block has 3"
         );
         assert_eq!(
             fits(1024, 16, 227 * 1024),

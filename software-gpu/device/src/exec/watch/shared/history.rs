@@ -547,7 +547,7 @@ impl Granule {
         same: bool,
     ) -> Option<Kept> {
         let harmless = |earlier: &Kept| {
-            let atomic = earlier.is_strong() && now.is_strong();
+            let atomic = now.is_strong() && earlier.strength() == now.strength();
             atomic || view.knows_all(earlier.moment())
         };
         if !(harmless(&self.store) && self.loads.all(lists, harmless)) {
