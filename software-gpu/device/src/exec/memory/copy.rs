@@ -47,8 +47,12 @@ impl Shape for Issue {
                 sectors.touch(from[lane]);
                 source = found.pointer;
             }
+            // Lanes that copy the same bytes to the same place agree.
+            let mut earlier = Lanes(cx.mask & !(!0 << lane));
+            let agrees =
+                cx.watch.is_some() && earlier.any(|e| (to[e], from[e]) == (to[lane], from[lane]));
             cx.watch_lane(to_site, Access::Store, &target, lane, &mut shared, |_| {
-                false
+                agrees
             });
             cx.cost.shared_bytes += u64::from(bytes);
             let transfer = Transfer {
