@@ -104,12 +104,16 @@ impl Simulator {
         self.is_gone(side, false).then_some(Loss { side, what })
     }
 
-    /// Whether a side's memory is gone. Pageable memory is asked for only where `probes` says so: calls other than launches
-    /// of graphs are over before the program can give it back.
+    /// Whether a side's memory is gone. Pageable memory is asked for only where `probes` says so, of nodes of graphs: other calls
+    /// are over before the program can give it back. Device memory that a pool has released may still be in use by them: a free
+    /// in stream order that is not ordered behind them is a race, and their own report names it.
     fn is_gone(&self, side: Side, probes: bool) -> bool {
         let bytes = side.rows.span().unwrap_or(0);
         match side.place {
-            Place::Mapped(address) => self.memory.storage(address, bytes).is_none(),
+            Place::Mapped(address) => {
+                self.memory.storage(address, bytes).is_none()
+                    && (probes || !is_device_address(address) || self.frees.find(address).is_some())
+            }
             Place::Pageable(address) => probes && !is_mapped_by_system(address, bytes),
         }
     }
