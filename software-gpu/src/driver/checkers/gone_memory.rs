@@ -101,7 +101,8 @@ impl Simulator {
         let (place, rows) = (set.to, set.rows);
         let side = Side { place, rows };
         let what = "a memset writes";
-        self.is_gone(side, false).then_some(Loss { side, what })
+        let freed = matches!(place, Place::Mapped(address) if self.frees.find(address).is_some());
+        self.is_gone(side, freed).then_some(Loss { side, what })
     }
 
     /// Whether a side's memory is gone. Pageable memory is asked for only where `probes` says so, of nodes of graphs: other calls
