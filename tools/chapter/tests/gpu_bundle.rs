@@ -31,13 +31,19 @@ test*)
 esac
 "#;
 
+/// "Links" an empty file.
+const CC: &str = r#"#!/bin/sh
+while [ "$1" != -o ]; do shift; done
+: >"$2"
+"#;
+
 /// A folder to make bundles in.
 struct BundleFolder(tempfile::TempDir);
 
 impl BundleFolder {
     fn new() -> Self {
         let place = Self(tempfile::tempdir().unwrap());
-        for (name, text) in [("cargo", CARGO), ("strip", "#!/bin/sh\n")] {
+        for (name, text) in [("cargo", CARGO), ("cc", CC), ("strip", "#!/bin/sh\n")] {
             let path = place.path().join("tools").join(name);
             fs::create_dir_all(path.parent().unwrap()).unwrap();
             fs::write(&path, text).unwrap();
@@ -95,7 +101,15 @@ fn a_bundle_has_all_its_parts_and_its_log_is_whole() {
     assert_eq!(code, Some(0), "{log}");
     assert_eq!(place.made(), ["new"]);
     let bundle = place.bundle();
-    let all = ["bin", "cuda", "labs", "run.sh", "sanitizer.sh"];
+    let all = [
+        "bin",
+        "cuda",
+        "cuda_programs",
+        "cudart",
+        "labs",
+        "run.sh",
+        "sanitizer.sh",
+    ];
     assert_eq!(names(&bundle), all);
     let all = ["exercises", "goals", "labs.toml", "solutions"];
     assert_eq!(names(&bundle.join("labs")), all);
@@ -127,7 +141,13 @@ fn a_bundle_has_all_its_parts_and_its_log_is_whole() {
     let commands: Vec<&str> = log.lines().filter_map(|line| line.get(..11)).collect();
     assert_eq!(
         commands,
-        ["cargo build", "cargo test ", "cargo test "],
+        [
+            "cargo build",
+            "cargo test ",
+            "cargo test ",
+            "cargo rustc",
+            "cargo rustc"
+        ],
         "{log}"
     );
 }

@@ -19,8 +19,8 @@ pub unsafe fn total(data: &mut [f32], value: f32) {
 }
 
 /// A pointer beyond the end.
-#[kernel]
-pub unsafe fn beyond(data: *mut f32, len: usize) { // mistake: near out of bounds
+#[kernel] // mistake: near out of bounds
+pub unsafe fn beyond(data: *mut f32, len: usize) {
     let i = thread::index_1d() as usize;
     unsafe { data.add(len + i).write(1.0) };
 }
