@@ -62,7 +62,7 @@ impl Drop for DoubleMapping {
 /// whether the machine has memory for them.
 ///
 /// # Safety
-/// Both addresses are those of [`DoubleMapping`]s' mappings of `bytes` bytes, which can be read, and no other thread uses them.
+/// Both addresses are the two of a `DoubleMapping` of `bytes` bytes, which can be read, and no other thread uses them.
 pub unsafe fn separate(program: u64, device: u64, bytes: usize) -> bool {
     let Some(own) = DoubleMapping::zeroed(bytes) else {
         return false;
