@@ -16,7 +16,7 @@ kernels! { use gpu_kernels::affine_rounds_x4; } // data[i] = a data[i] + b, `rou
 const ELEMENTS: usize = 1 << 15;
 const THREADS: u32 = 256;
 const BLOCKS: u32 = ELEMENTS as u32 / 4 / THREADS; // each thread works on four elements
-const ROUNDS: u32 = 16384;
+const ROUNDS: u32 = 65536;
 
 fn main() -> Result<()> {
     let _context = cust::quick_init()?;

@@ -50,7 +50,7 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
     let number = lab.split('_').next()?;
     Some(match number {
         "01" | "02" => Reference::exact(1 << 20, |i| 2.0 * given(0, i) + 1.0),
-        "03" => Reference::exact(1 << 15, added(16384)),
+        "03" => Reference::exact(1 << 15, added(65536)),
         "04" => Reference::exact(4 * 8192, added(16384)),
         "05" | "07" => Reference::exact(1 << 18, added(16)),
         "06" => Reference::exact(1 << 18, added(512)),

@@ -14,7 +14,8 @@
 //! Before the first operation in a stream the gate makes the stream wait for an event behind a host function. The function
 //! returns as soon as the host makes a call that may wait for the device, or has made no call for 200 µs: a host that
 //! computes, polls a flag in memory or is blocked inside a call thus finds the gate open. A program has one gate, in its longest
-//! stretch of operations without a wait of the host. A first run of the program, [`look`], finds that stretch.
+//! stretch of operations without a wait of the host. Operations in a default stream open it: what such a stream waits for is what
+//! programs show with it. A first run of the program, [`look`], finds that stretch.
 
 use crate::error::{Result, check};
 use cust::sys::{self, CUresult};
@@ -196,6 +197,8 @@ struct Closed {
     event: usize,
     /// Whether the host function is enqueued.
     is_shut: bool,
+    /// Whether the program uses a default stream.
+    is_refused: bool,
     held: BTreeSet<StreamHandle>,
 }
 
@@ -212,6 +215,7 @@ impl Closed {
             stream: stream as usize,
             event: event as usize,
             is_shut: false,
+            is_refused: false,
             held: BTreeSet::new(),
         })
     }
@@ -230,6 +234,13 @@ impl Closed {
 
     /// Makes a stream wait for the gate, unless it does already or is being captured. A stream that cannot be held begins at once.
     fn hold(&mut self, stream: StreamHandle) {
+        if [StreamHandle::LEGACY, StreamHandle::PER_THREAD].contains(&stream) {
+            self.is_refused = true;
+            IS_OPEN.store(true, Ordering::Release);
+        }
+        if self.is_refused {
+            return;
+        }
         let raw = stream.0 as sys::CUstream;
         let mut capturing = sys::CUstreamCaptureStatus_enum::CU_STREAM_CAPTURE_STATUS_NONE;
         // SAFETY: the program is about to use the stream, and the status is stored in a variable that lives here.

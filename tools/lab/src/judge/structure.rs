@@ -112,7 +112,9 @@ fn waits(recording: &Recording, call: &HostCall) -> bool {
             .filter(|end| *end <= call.span.start);
         return is_under_way(recording, call, before.max().unwrap_or(call.span.start));
     }
-    let keeps = call.waits() || recording.is_held(call) || RELEASING.contains(&call.name.as_str());
+    // A launch does not wait for its kernel: on a GPU it may take longer than a short one.
+    let is_held = recording.is_held(call) && !call.name.contains("Launch");
+    let keeps = call.waits() || is_held || RELEASING.contains(&call.name.as_str());
     keeps && is_under_way(recording, call, call.span.start)
 }
 
