@@ -3,6 +3,7 @@
 use crate::answers;
 use crate::catalogue::{Kind, Lab};
 use crate::compiler::Compilers;
+use crate::goal::counted;
 use crate::process::{self, Done, Ended, Limits};
 use crate::record;
 use anyhow::{Context, Result};
@@ -34,6 +35,9 @@ impl Device {
 /// What the software GPU models, whatever the environment says: verdicts are to be the same everywhere.
 const MODEL: &str = "h200";
 
+/// How often a program is recorded on a GPU. The shortest run is judged.
+const RECORDED_RUNS: usize = 3;
+
 /// How often a program runs without CUPTI, where its time is judged.
 const TIMED_RUNS: usize = 3;
 
@@ -59,7 +63,7 @@ pub struct Run {
     pub stdout: String,
     /// What it printed on standard error.
     pub stderr: String,
-    /// What the recorder wrote, if it came to that.
+    /// What the recorder wrote, if it came to that. On a GPU: of the shortest of the recorded runs.
     pub record: Option<LabRecord>,
     /// Why what the program left in the record's place is no record.
     pub refused: Option<String>,
@@ -196,10 +200,15 @@ impl<'a> AttemptSetup<'a> {
         ptx: Option<&Path>,
     ) -> Result<Attempt> {
         let (done, read) = self.recorded(lab, self.command(lab, program, ptx))?;
-        let (record, refused) = match read.transpose() {
+        let (mut record, refused) = match read.transpose() {
             Ok(record) => (record, None),
             Err(why) => (None, Some(why)),
         };
+        if let Some(first) =
+            record.take_if(|record| self.device == Device::Nvidia && is_right(record))
+        {
+            record = Some(self.shortest_run(lab, program, ptx, first)?);
+        }
         // The recorder's exit code for a device that is not there.
         if record.is_none() && done.ended == Ended::Exit(3) && self.device == Device::Nvidia {
             return Ok(Attempt::Lacks(done.stderr.trim().to_owned()));
@@ -220,6 +229,28 @@ impl<'a> AttemptSetup<'a> {
             stderr: done.stderr,
             warnings,
         })))
+    }
+
+    /// Records more runs of a program on a GPU, and returns the shortest of them and of `first`. The host may be interrupted
+    /// between two launches, and operations that could overlap then do not; whatever disturbs a run makes it longer. A run with a
+    /// wrong result is left out.
+    fn shortest_run(
+        &self,
+        lab: &Lab,
+        program: &Path,
+        ptx: Option<&Path>,
+        first: LabRecord,
+    ) -> Result<LabRecord> {
+        let mut shortest = first;
+        for _ in 1..RECORDED_RUNS {
+            let (_, record) = self.recorded(lab, self.command(lab, program, ptx))?;
+            let record = record.and_then(Result::ok).filter(is_right);
+            let time = |record: &LabRecord| counted(lab, &record.recording).makespan();
+            if let Some(record) = record.filter(|record| time(record) < time(&shortest)) {
+                shortest = record;
+            }
+        }
+        Ok(shortest)
     }
 
     /// Runs a program on a GPU some times more, for its time: CUPTI delays the first launch of a module by more than most labs
@@ -255,6 +286,10 @@ impl<'a> AttemptSetup<'a> {
             // What is loaded late would be loaded within the time that is graded.
             .env("CUDA_MODULE_LOADING", "EAGER")
             .env("RUST_BACKTRACE", "0");
+        if self.device == Device::Nvidia {
+            // As many hardware queues as there can be: streams that share one may wait for each other.
+            command.env("CUDA_DEVICE_MAX_CONNECTIONS", "32");
+        }
         if let Some(ptx) = ptx {
             command.env("LAB_PTX", ptx);
         }

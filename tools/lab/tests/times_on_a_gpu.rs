@@ -23,6 +23,7 @@ fn root() -> PathBuf {
 }
 
 /// What a GPU might record of a lab's goal.
+#[derive(Clone)]
 struct Record(Value);
 
 impl Record {
@@ -56,6 +57,19 @@ impl Record {
                 let time = interval["span"][end].as_u64().expect("a time");
                 interval["span"][end] = json!(time + DELAY);
             }
+        }
+        self
+    }
+
+    /// Each operation begins when the one before it has ended.
+    fn one_after_the_other(mut self) -> Self {
+        let mut now = 0;
+        let intervals = self.0["recording"]["intervals"].as_array_mut();
+        for interval in intervals.expect("intervals") {
+            let span = &mut interval["span"];
+            let [start, end] = ["start", "end"].map(|end| span[end].as_u64().expect("a time"));
+            *span = json!({ "start": now, "end": now + end - start });
+            now += end - start;
         }
         self
     }
@@ -120,13 +134,15 @@ fn what_cupti_delays_counts_by_the_shortest_run() {
         THREE_WAY,
         &[
             Record::by_cupti(THREE_WAY).delayed(),
+            Record::by_cupti(THREE_WAY).delayed(),
+            Record::by_cupti(THREE_WAY).delayed(),
             late(),
             Record::by_events(THREE_WAY),
             late(),
         ],
     );
     assert!(passes(&said), "{said}");
-    assert_eq!(runs, ["on", "off", "off", "off"]);
+    assert_eq!(runs, ["on", "on", "on", "off", "off", "off"]);
 }
 
 #[test]
@@ -165,16 +181,33 @@ fn a_time_that_the_program_measured_is_that_of_the_shortest_run() {
     assert!(!passes(&said), "{said}");
 }
 
-fn chain(first: Record, others: [Record; 3]) -> Vec<Record> {
-    [first].into_iter().chain(others).collect()
+/// A program that CUPTI records the same way each time, and what runs without CUPTI leave.
+fn chain(by_cupti: Record, others: [Record; 3]) -> Vec<Record> {
+    let by_cupti = [(); 3].map(|()| by_cupti.clone());
+    by_cupti.into_iter().chain(others).collect()
 }
 
 #[test]
-fn a_lab_without_a_limit_for_gpus_runs_once() {
-    let lab = "10_buffer_reused";
-    let (said, runs) = verified(lab, &[Record::by_cupti(lab).delayed()]);
+fn an_overlap_that_the_host_prevented_once_counts_by_the_shortest_recorded_run() {
+    let serial = || Record::by_cupti(THREE_WAY).one_after_the_other();
+    let others = || [(); 3].map(|()| Record::by_events(THREE_WAY));
+    let once = [serial(), Record::by_cupti(THREE_WAY), serial()];
+    let (said, _) = verified(
+        THREE_WAY,
+        &once.into_iter().chain(others()).collect::<Vec<_>>(),
+    );
     assert!(passes(&said), "{said}");
-    assert_eq!(runs, ["on"]);
+    let (said, _) = verified(THREE_WAY, &chain(serial(), others()));
+    assert!(!passes(&said), "{said}");
+    assert!(said.contains("overlap"), "{said}");
+}
+
+#[test]
+fn a_lab_without_a_limit_for_gpus_runs_only_with_cupti() {
+    let lab = "10_buffer_reused";
+    let (said, runs) = verified(lab, &[(); 3].map(|()| Record::by_cupti(lab).delayed()));
+    assert!(passes(&said), "{said}");
+    assert_eq!(runs, ["on"; 3]);
 }
 
 #[test]
