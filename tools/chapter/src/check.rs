@@ -1,7 +1,7 @@
 //! `check`: compares results with recorded expectations.
 
 use crate::compare;
-use crate::expectations;
+use crate::expectations::{self, Earlier};
 use crate::targets::Targets;
 use anyhow::Result;
 use chapter_results::Results;
@@ -32,6 +32,10 @@ pub struct ExpectationsArguments {
     /// Record these runs as the new expectations; several runs of a target on one device are merged
     #[arg(long)]
     update_expectations: bool,
+
+    /// Add these runs to the recorded ones of the same work, and not replace them: for runs on another machine with the same GPU
+    #[arg(long, requires = "update_expectations")]
+    keep_earlier_runs: bool,
 
     /// Also fail when something could not be compared: no expectation, an outdated one, or a part that did not run
     #[arg(long, conflicts_with = "update_expectations")]
@@ -66,7 +70,11 @@ pub fn judge(
     }
     let folder = arguments.expectations.clone().unwrap_or_else(usual);
     if arguments.update_expectations {
-        let updated = expectations::update(runs, &folder)?;
+        let earlier = match arguments.keep_earlier_runs {
+            true => Earlier::Kept,
+            false => Earlier::Replaced,
+        };
+        let updated = expectations::update(runs, &folder, earlier)?;
         updated.lines.iter().for_each(|line| wrap::print(line, 4));
         if !updated.anything {
             output::line("Nothing was recorded.");

@@ -25,7 +25,7 @@ pub use outcome::{Judgement, Outcome};
 #[cfg(test)]
 pub use recorded::RecordedTime;
 pub use recorded::{Recorded, RecordedPart, recorded};
-pub use update::update;
+pub use update::{Earlier, update};
 
 use chapter_results::Results;
 use chapter_results::device::{Fingerprint, TimeSource};

@@ -34,8 +34,12 @@ pub struct Run<'a> {
 }
 
 /// The entry of a part, of at least one run of the same work; `None` when two runs of a model differ, which must not
-/// happen, or when there is no run.
-pub fn part(times: TimeSource, runs: &[Run<'_>]) -> Option<ExpectedPart> {
+/// happen, or when there is no run. Measured runs are added to those of `earlier`, if that is given and of the same work.
+pub fn part(
+    times: TimeSource,
+    runs: &[Run<'_>],
+    earlier: Option<&ExpectedPart>,
+) -> Option<ExpectedPart> {
     let first = runs.first()?;
     match times {
         TimeSource::Modelled => {
@@ -52,24 +56,29 @@ pub fn part(times: TimeSource, runs: &[Run<'_>]) -> Option<ExpectedPart> {
         TimeSource::Measured => Some(measured(
             first.part,
             &runs.iter().map(|run| run.part).collect::<Vec<_>>(),
+            earlier.filter(|earlier| earlier.workload == first.part.workload),
         )),
     }
 }
 
-fn measured(first: &PartResults, runs: &[&PartResults]) -> ExpectedPart {
+fn measured(
+    first: &PartResults,
+    runs: &[&PartResults],
+    earlier: Option<&ExpectedPart>,
+) -> ExpectedPart {
     ExpectedPart {
         name: first.name.clone(),
         workload: first.workload.clone(),
-        runs: runs.len() as u32,
+        runs: runs.len() as u32 + earlier.map_or(0, |earlier| earlier.runs),
         after: None,
         plans: first.plans.clone(),
         times: first
             .timed
             .iter()
-            .filter_map(|timed| time(runs, timed))
+            .filter_map(|timed| time(runs, timed, earlier))
             .collect(),
         claims: judged_in_any(runs)
-            .map(|claim| measured_claim(runs, claim))
+            .map(|claim| measured_claim(runs, claim, earlier))
             .collect(),
         timelines: Vec::new(),
     }
@@ -178,21 +187,38 @@ fn judged_in_any<'r>(runs: &[&'r PartResults]) -> impl Iterator<Item = &'r Claim
 }
 
 /// What was measured of this variant in each run.
-fn time(runs: &[&PartResults], first: &Timed) -> Option<ExpectedTime> {
+fn time(
+    runs: &[&PartResults],
+    first: &Timed,
+    earlier: Option<&ExpectedPart>,
+) -> Option<ExpectedTime> {
     let (group, variant) = (&first.group.id, &first.variant.id);
     let in_runs: Vec<(&PartResults, &Timed)> = runs
         .iter()
         .filter_map(|run| Some((*run, timed(run, group, variant)?)))
         .collect();
-    let times: Vec<f64> = in_runs
+    let mut times: Vec<f64> = in_runs
         .iter()
         .map(|(_, timed)| timed.compared_us())
         .collect();
+    let same = |time: &&ExpectedTime| time.group == *group && time.variant == *variant;
+    let recorded = earlier.and_then(|earlier| Some((earlier, earlier.times.iter().find(same)?)));
+    if let Some((earlier, time)) = recorded {
+        let spread = time.tolerance_us.or(time.range_us);
+        times.extend(earlier_values(earlier.runs, time.us, spread));
+    }
     let us = middle(&times);
     let (tolerance_us, range_us) = judging(&times, RESOLUTION_US, LARGEST * us, 3);
     let ratios = in_runs.iter().filter_map(|(run, timed)| ratio(run, timed));
-    let ratios: Vec<f64> = ratios.collect();
-    let ratio = (ratios.len() == runs.len()).then(|| middle(&ratios));
+    let mut ratios: Vec<f64> = ratios.collect();
+    let has_ratio = ratios.len() == runs.len();
+    if let Some((earlier, time)) = recorded
+        && let Some(ratio) = time.ratio
+    {
+        let spread = time.ratio_tolerance.or(time.ratio_range);
+        ratios.extend(earlier_values(earlier.runs, ratio, spread));
+    }
+    let ratio = has_ratio.then(|| middle(&ratios));
     // In a ratio of short times the clock's resolution weighs more.
     let resolution = |ratio: f64| {
         if us > 0.0 {
@@ -225,8 +251,23 @@ fn judging(values: &[f64], least: f64, largest: f64, decimals: i32) -> (Option<f
     (Some(rounded_up(tolerance, decimals)), None)
 }
 
+/// What stands for earlier runs, of which an entry has the middle and the tolerance or the range: the middle, as often as there were
+/// runs, and two values as far apart as the runs were. A tolerance that is not above the floor says nothing of how far that was.
+fn earlier_values(runs: u32, value: f64, spread: Option<f64>) -> Vec<f64> {
+    let runs = runs as usize;
+    let known = floor(runs) * value.abs() * 1.01;
+    let half = spread.filter(|spread| *spread > known).unwrap_or(0.0) / 2.0;
+    let mut values = vec![value; runs];
+    values.extend([value - half, value + half]);
+    values
+}
+
 /// What was found of this claim in each run that makes it.
-fn measured_claim(runs: &[&PartResults], claim: &Claim) -> ExpectedClaim {
+fn measured_claim(
+    runs: &[&PartResults],
+    claim: &Claim,
+    earlier: Option<&ExpectedPart>,
+) -> ExpectedClaim {
     let in_run = |run: &&PartResults| {
         let same = |other: &&Claim| {
             other.id == claim.id && other.figure.map(|f| f.unit) == claim.figure.map(|f| f.unit)
@@ -234,7 +275,22 @@ fn measured_claim(runs: &[&PartResults], claim: &Claim) -> ExpectedClaim {
         let figure = judged(run).find(same)?.figure?;
         Some(figure.value)
     };
-    let values: Vec<f64> = runs.iter().filter_map(in_run).collect();
+    let mut values: Vec<f64> = runs.iter().filter_map(in_run).collect();
+    let unit = claim.figure.map(|figure| figure.unit);
+    let same = |other: &&ExpectedClaim| other.id == claim.id && other.unit == unit;
+    if let Some(earlier) = earlier
+        && let Some(recorded) = earlier.claims.iter().find(same)
+        && let Some(value) = recorded.value
+    {
+        let spread = recorded.tolerance.or(recorded.range);
+        values.extend(match unit {
+            // A share's floor is in points, and its tolerance alone tells no spread.
+            Some(Unit::Share) if spread.is_none_or(|spread| spread <= SHARE + 1e-3) => {
+                vec![value; earlier.runs as usize]
+            }
+            _ => earlier_values(earlier.runs, value, spread),
+        });
+    }
     let value = claim.figure.map(|_| middle(&values));
     let judging = claim.figure.zip(value).map(|(figure, value)| {
         let (least, largest) = match figure.unit {
@@ -249,7 +305,7 @@ fn measured_claim(runs: &[&PartResults], claim: &Claim) -> ExpectedClaim {
         id: claim.id.clone(),
         found: None,
         value: value.map(|value| rounded(value, 4)),
-        unit: claim.figure.map(|figure| figure.unit),
+        unit,
         tolerance,
         range,
     }

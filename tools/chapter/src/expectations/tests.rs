@@ -110,7 +110,7 @@ fn modelled() -> Results {
 /// A folder in which these runs are recorded.
 fn recorded(runs: &[Results]) -> TempDir {
     let folder = tempdir().unwrap();
-    let updated = update(runs, folder.path()).unwrap();
+    let updated = update(runs, folder.path(), Earlier::Replaced).unwrap();
     assert!(updated.anything, "{:?}", updated.lines);
     folder
 }
@@ -318,6 +318,35 @@ fn runs_that_differ_widen_the_tolerance() {
 }
 
 #[test]
+fn runs_on_another_machine_widen_the_tolerance_and_do_not_replace_the_earlier_ones() {
+    let run = |us: f64| measured(&[vec![us], vec![500.0]]);
+    let folder = recorded(&[run(1000.0), run(1080.0), run(1080.0)]);
+    let elsewhere = run(1120.0);
+    let path = form::path(folder.path(), &elsewhere.device, "basic_streams");
+    update(&[elsewhere], folder.path(), Earlier::Kept).unwrap();
+    let entry = Expectations::read(&path, "basic_streams").unwrap().unwrap();
+    let part = &entry.parts[0];
+    assert_eq!(part.runs, 4);
+    let near = |time: &form::ExpectedTime, us: f64, tolerance: f64| {
+        let off = time.tolerance_us.expect("a tolerance") - tolerance;
+        time.us == us && (0.0..0.01).contains(&off)
+    };
+    // Earlier runs were 80 µs apart: 1040 to 1120 µs stand for them.
+    assert!(near(&part.times[0], 1080.0, 80.0), "{part:?}");
+    // The second variant was the same in all runs: its tolerance stays at the floor.
+    assert!(near(&part.times[1], 500.0, 25.0), "{part:?}");
+    update(&[run(1160.0)], folder.path(), Earlier::Kept).unwrap();
+    let entry = Expectations::read(&path, "basic_streams").unwrap().unwrap();
+    assert!(near(&entry.parts[0].times[0], 1080.0, 120.0), "{entry:?}");
+    update(&[run(1160.0)], folder.path(), Earlier::Replaced).unwrap();
+    let entry = Expectations::read(&path, "basic_streams").unwrap().unwrap();
+    assert_eq!(
+        (entry.parts[0].runs, entry.parts[0].times[0].us),
+        (1, 1160.0)
+    );
+}
+
+#[test]
 fn runs_too_far_apart_judge_nothing_and_it_is_said() {
     let runs = [1000.0, 1100.0, 1200.0].map(|us| measured(&[vec![us], vec![500.0]]));
     let folder = recorded(&runs);
@@ -435,7 +464,7 @@ fn what_was_run_otherwise_is_neither_recorded_nor_judged() {
         );
         assert_eq!(outcome.exit(false), Exit::LessonHolds);
         assert_eq!(outcome.exit(true), Exit::LessonFails);
-        let updated = update(&[other], folder.path()).unwrap();
+        let updated = update(&[other], folder.path(), Earlier::Replaced).unwrap();
         assert!(!updated.anything);
         assert!(updated.lines[0].starts_with("basic_streams: run not recorded: "));
     }
@@ -469,7 +498,12 @@ fn recording_one_part_keeps_the_others_and_strictness_sees_what_did_not_run() {
         run(TimeSource::Measured, parts.collect())
     };
     let folder = recorded(&[with(&["kernels", "three-way"], 1000.0)]);
-    update(&[with(&["three-way"], 5000.0)], folder.path()).unwrap();
+    update(
+        &[with(&["three-way"], 5000.0)],
+        folder.path(),
+        Earlier::Replaced,
+    )
+    .unwrap();
     let outcome = judged(&with(&["three-way"], 5000.0), &folder);
     assert_eq!(outcome.exit(false), Exit::LessonHolds);
     assert_eq!(outcome.exit(true), Exit::LessonFails);
@@ -488,14 +522,14 @@ fn what_does_not_hold_or_does_not_agree_is_not_recorded() {
     let mut broken = measured(&[vec![1.0]]);
     broken.parts[0].holds = false;
     let folder = tempdir().unwrap();
-    let updated = update(&[broken], folder.path()).unwrap();
+    let updated = update(&[broken], folder.path(), Earlier::Replaced).unwrap();
     assert!(!updated.anything);
     assert!(
         updated.lines[0].contains("three-way: 1 of 1 runs not recorded: the lesson did not hold")
     );
     let mut other = modelled();
     other.parts[0].timed[0].samples_us = vec![1.0];
-    let error = update(&[modelled(), other], folder.path()).unwrap_err();
+    let error = update(&[modelled(), other], folder.path(), Earlier::Replaced).unwrap_err();
     assert!(
         error
             .to_string()
@@ -514,7 +548,12 @@ fn of_runs_that_did_different_work_the_most_common_is_recorded() {
     let mut other = measured(&[vec![9.0]]);
     other.parts[0].workload = "1".into();
     let usual = measured(&[vec![1.0]]);
-    let updated = update(&[other, usual.clone(), usual.clone()], folder.path()).unwrap();
+    let updated = update(
+        &[other, usual.clone(), usual.clone()],
+        folder.path(),
+        Earlier::Replaced,
+    )
+    .unwrap();
     assert!(
         updated.lines[0].contains("three-way: 1 of 3 runs not recorded: their work differs"),
         "{:?}",

@@ -19,12 +19,21 @@ pub struct Updated {
     pub anything: bool,
 }
 
+/// What becomes of what was recorded of the same part before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Earlier {
+    /// The new runs replace it.
+    Replaced,
+    /// The new runs are added to it, if they are measured and did the same work.
+    Kept,
+}
+
 /// Records runs as what is expected: those of one target on one device together, each part that holds. What is recorded of
 /// other parts on the same device stays.
 ///
 /// # Errors
 /// When runs that should be alike are not, or a file cannot be read or written. Then nothing is written.
-pub fn update(runs: &[Results], folder: &Path) -> Result<Updated> {
+pub fn update(runs: &[Results], folder: &Path, earlier: Earlier) -> Result<Updated> {
     let mut updated = Updated::default();
     let mut places: Vec<PathBuf> = Vec::new();
     for run in runs {
@@ -37,7 +46,7 @@ pub fn update(runs: &[Results], folder: &Path) -> Result<Updated> {
     for path in places {
         let same = |run: &&Results| form::path(folder, &run.device, &run.example) == path;
         let together: Vec<&Results> = runs.iter().filter(same).collect();
-        let expected = merged(&path, &together, &mut updated.lines)?;
+        let expected = merged(&path, &together, earlier, &mut updated.lines)?;
         files.extend(expected.map(|expected| (path, expected)));
     }
     // All files can be written before any is.
@@ -59,7 +68,12 @@ pub fn update(runs: &[Results], folder: &Path) -> Result<Updated> {
 }
 
 /// The file's new content; `None` when there is nothing to record.
-fn merged(path: &Path, runs: &[&Results], lines: &mut Vec<String>) -> Result<Option<Expectations>> {
+fn merged(
+    path: &Path,
+    runs: &[&Results],
+    earlier: Earlier,
+    lines: &mut Vec<String>,
+) -> Result<Option<Expectations>> {
     let Some(last) = runs.last() else {
         return Ok(None);
     };
@@ -76,11 +90,18 @@ fn merged(path: &Path, runs: &[&Results], lines: &mut Vec<String>) -> Result<Opt
     for why in rest.into_iter().filter_map(unfit) {
         lines.push(format!("{target}: run not recorded: {why}"));
     }
-    let new = new_parts(target, &fit, lines)?;
+    let mut parts = match fit.is_empty() {
+        true => Vec::new(),
+        false => old_parts(path, last, lines)?,
+    };
+    let kept: &[ExpectedPart] = match earlier {
+        Earlier::Kept => &parts,
+        Earlier::Replaced => &[],
+    };
+    let new = new_parts(target, &fit, kept, lines)?;
     if new.is_empty() {
         return Ok(None);
     }
-    let mut parts = old_parts(path, last, lines)?;
     for part in new {
         match parts.iter_mut().find(|old| old.name == part.name) {
             Some(old) => *old = part,
@@ -154,6 +175,7 @@ fn of_the_most_common_work<'r>(
 fn new_parts(
     target: &str,
     runs: &[&Results],
+    earlier: &[ExpectedPart],
     lines: &mut Vec<String>,
 ) -> Result<Vec<ExpectedPart>> {
     let mut names: Vec<&str> = Vec::new();
@@ -183,7 +205,8 @@ fn new_parts(
         let (Some(last), false) = (runs.last(), held.is_empty()) else {
             continue;
         };
-        let entry = record::part(last.times, &held)
+        let earlier = earlier.iter().find(|part| part.name == name);
+        let entry = record::part(last.times, &held, earlier)
             .with_context(|| format!("{target} {name}: two runs of the same model differ"))?;
         entries.push(entry);
     }
