@@ -12,13 +12,13 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 /// The version of the form. A file of another one is refused.
-pub const VERSION: u32 = 2;
+pub const VERSION: u32 = 3;
 
 /// What is expected of a target's runs on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectations {
-    /// The version of the form: 2.
+    /// The version of the form: 3.
     pub version: u32,
     /// The target: an example's name.
     pub target: String,
@@ -67,27 +67,35 @@ pub struct ExpectedTime {
     pub variant: String,
     /// What is timed.
     pub kind: Kind,
-    /// The middle of the runs' times, in microseconds.
-    pub us: f64,
-    /// How far from it a run may be, in microseconds. Absent for a model: not at all; and where `range_us` is there instead.
+    /// The middle of the runs' times, in microseconds. Absent where they are only observed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub us: Option<f64>,
+    /// How far from it a run may be, in microseconds. Absent for a model: not at all.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance_us: Option<f64>,
-    /// How far the recorded runs are apart, in microseconds, where that is too far to judge another run by them.
+    /// What stands in its place where the recorded runs differ too much to expect it of another one: it is shown beside a model's.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range_us: Option<f64>,
-    /// How many times as long the first variant of the group took. Absent for that variant itself, and for a model, whose
-    /// times already say it.
+    pub observed: Option<Observed>,
+    /// How many times as long the first variant of the group took. Absent for that variant itself, for a model, whose
+    /// times already say it, and where the recorded runs differ too much.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
     /// How far from the ratio a run may be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio_tolerance: Option<f64>,
-    /// How far the recorded runs' ratios are apart, where that is too far to judge another run by them.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub ratio_range: Option<f64>,
     /// Whether the model does not claim it.
     #[serde(default, skip_serializing_if = "std::ops::Not::not")]
     pub unclaimed: bool,
+}
+
+/// A time that is expected of no run.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Observed {
+    /// The middle of the runs' times, in microseconds.
+    pub us: f64,
+    /// How far the recorded runs are apart, in microseconds.
+    pub range_us: f64,
 }
 
 /// A claim, which holds.
@@ -99,19 +107,15 @@ pub struct ExpectedClaim {
     /// What was found, in words; only of a model and where there is no figure. The numbers in it are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub found: Option<String>,
-    /// The number behind it.
+    /// The number behind it. Absent where the recorded runs' numbers are too far apart: then only that the claim holds is expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
     /// What it is a number of.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
-    /// How far from the number a run may be, in its unit. Absent for a model, and where `range` is there instead.
+    /// How far from the number a run may be, in its unit. Absent for a model.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub tolerance: Option<f64>,
-    /// How far the recorded runs' numbers are apart, where that is too far to judge another run by them. The claim itself is judged
-    /// all the same.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub range: Option<f64>,
 }
 
 /// When a variant's operations ran.
@@ -198,10 +202,9 @@ mod tests {
                     group: "variants".into(),
                     variant: "streams-8".into(),
                     kind: Kind::Makespan,
-                    us: 12.5,
+                    us: Some(12.5),
                     tolerance_us: Some(1.0),
-                    range_us: None,
-                    ratio_range: None,
+                    observed: None,
                     unclaimed: false,
                     ratio: None,
                     ratio_tolerance: None,
@@ -232,7 +235,7 @@ mod tests {
         assert!(
             error(&text[..text.len() / 2]).contains("e.json is not a file of expectations: EOF")
         );
-        let later = text.replacen("\"version\": 2", "\"version\": 7, \"more\": 1", 1);
+        let later = text.replacen("\"version\": 3", "\"version\": 7, \"more\": 1", 1);
         assert!(error(&later).contains("version 7 of the expectations' format"));
         assert!(error(&text.replace("basic_", "other_")).contains("of other_streams, not of"));
         assert!(error(&text.replace("\"runs\"", "\"rums\"")).contains("rums"));

@@ -55,8 +55,8 @@ pub enum Judgement {
     Compared {
         /// The number of compared figures.
         figures: usize,
-        /// Figures that were not, because the recorded runs are too far apart.
-        varying: usize,
+        /// Times that are only observed, because the recorded runs are too far apart.
+        observed: usize,
         /// Of the compared, those that differ.
         differences: Vec<Difference>,
     },
@@ -88,14 +88,14 @@ impl fmt::Display for Judgement {
         let regressions = self.regressions().count();
         match self {
             Self::Compared {
-                figures, varying, ..
+                figures, observed, ..
             } => {
                 let of = counted(*figures, "figure");
                 match regressions {
                     0 => write!(f, "as expected, {of}")?,
                     _ => write!(f, "NOT AS EXPECTED, {regressions} of {of}")?,
                 }
-                f.write_str(&not_judged(*varying))
+                f.write_str(&only_observed(*observed))
             }
             Self::Void(why) => write!(f, "expectation outdated: {why}"),
             Self::NotJudged(why) => write!(f, "not judged: {why}"),
@@ -155,10 +155,10 @@ impl TargetOutcome {
                 for (_, judgement) in &self.parts {
                     match judgement {
                         Judgement::Compared {
-                            figures, varying, ..
+                            figures, observed, ..
                         } if judgement.regressions().next().is_none() => {
                             compared += figures;
-                            not += varying;
+                            not += observed;
                         }
                         _ => return None,
                     }
@@ -168,7 +168,7 @@ impl TargetOutcome {
                     style::good("as expected"),
                     counted(compared, "figure"),
                     counted(self.parts.len(), "part"),
-                    not_judged(not),
+                    only_observed(not),
                 ))
             }
             _ => {
@@ -179,12 +179,17 @@ impl TargetOutcome {
     }
 }
 
-/// A line about the figures that are not judged; empty if all are judged.
-fn not_judged(varying: usize) -> String {
-    match varying {
+/// Words about the times that are only observed; empty without any.
+fn only_observed(times: usize) -> String {
+    match times {
         0 => String::new(),
-        1 => "; 1 more varies too much between recorded runs to be judged".to_owned(),
-        _ => format!("; {varying} more vary too much between recorded runs to be judged"),
+        _ => format!(
+            "; {} more between recorded runs than may be expected",
+            match times {
+                1 => "1 time varies".to_owned(),
+                _ => format!("{times} times vary"),
+            }
+        ),
     }
 }
 

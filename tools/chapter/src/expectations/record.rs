@@ -1,6 +1,6 @@
 //! From results to expectations: the middle of the runs, and how far a further run may be from it.
 
-use super::form::{ExpectedClaim, ExpectedPart, ExpectedTime, ExpectedTimeline};
+use super::form::{ExpectedClaim, ExpectedPart, ExpectedTime, ExpectedTimeline, Observed};
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::Recording;
 use chapter_results::part::{Claim, PartResults, Timed, Timeline, Unit};
@@ -75,7 +75,7 @@ fn measured(
         times: first
             .timed
             .iter()
-            .filter_map(|timed| time(runs, timed, earlier))
+            .map(|timed| time(runs, timed, earlier))
             .collect(),
         claims: judged_in_any(runs)
             .map(|claim| measured_claim(runs, claim, earlier))
@@ -87,7 +87,7 @@ fn measured(
 /// What a model gives: itself.
 pub fn modelled(part: &PartResults) -> ExpectedPart {
     let time = |timed: &Timed| ExpectedTime {
-        us: timed.compared_us(),
+        us: Some(timed.compared_us()),
         ..untimed(timed)
     };
     let claim = |claim: &Claim| ExpectedClaim {
@@ -96,7 +96,6 @@ pub fn modelled(part: &PartResults) -> ExpectedPart {
         value: claim.figure.map(|figure| figure.value),
         unit: claim.figure.map(|figure| figure.unit),
         tolerance: None,
-        range: None,
     };
     let timeline = |timeline: &Timeline| ExpectedTimeline {
         variant: timeline.variant.id.clone(),
@@ -119,7 +118,7 @@ pub fn modelled(part: &PartResults) -> ExpectedPart {
 pub fn loosened(exact: &ExpectedPart) -> ExpectedPart {
     let us_tolerance = |us: f64| (NEAR * us.abs()).max(RESOLUTION_US);
     let time = |time: &ExpectedTime| ExpectedTime {
-        tolerance_us: Some(us_tolerance(time.us)),
+        tolerance_us: time.us.map(us_tolerance),
         ..time.clone()
     };
     let claim = |claim: &ExpectedClaim| ExpectedClaim {
@@ -150,12 +149,11 @@ fn untimed(timed: &Timed) -> ExpectedTime {
         group: timed.group.id.clone(),
         variant: timed.variant.id.clone(),
         kind: timed.kind,
-        us: 0.0,
+        us: None,
         tolerance_us: None,
-        range_us: None,
+        observed: None,
         ratio: None,
         ratio_tolerance: None,
-        ratio_range: None,
         unclaimed: timed.unclaimed,
     }
 }
@@ -187,11 +185,7 @@ fn judged_in_any<'r>(runs: &[&'r PartResults]) -> impl Iterator<Item = &'r Claim
 }
 
 /// What was measured of this variant in each run.
-fn time(
-    runs: &[&PartResults],
-    first: &Timed,
-    earlier: Option<&ExpectedPart>,
-) -> Option<ExpectedTime> {
+fn time(runs: &[&PartResults], first: &Timed, earlier: Option<&ExpectedPart>) -> ExpectedTime {
     let (group, variant) = (&first.group.id, &first.variant.id);
     let in_runs: Vec<(&PartResults, &Timed)> = runs
         .iter()
@@ -201,54 +195,108 @@ fn time(
         .iter()
         .map(|(_, timed)| timed.compared_us())
         .collect();
-    let same = |time: &&ExpectedTime| time.group == *group && time.variant == *variant;
-    let recorded = earlier.and_then(|earlier| Some((earlier, earlier.times.iter().find(same)?)));
-    if let Some((earlier, time)) = recorded {
-        let spread = time.tolerance_us.or(time.range_us);
-        times.extend(earlier_values(earlier.runs, time.us, spread));
-    }
+    let earlier = earlier.and_then(|earlier| EarlierTime::of(earlier, group, variant));
+    times.extend(earlier.iter().flat_map(EarlierTime::times));
     let us = middle(&times);
-    let (tolerance_us, range_us) = judging(&times, RESOLUTION_US, LARGEST * us, 3);
-    let ratios = in_runs.iter().filter_map(|(run, timed)| ratio(run, timed));
-    let mut ratios: Vec<f64> = ratios.collect();
-    let has_ratio = ratios.len() == runs.len();
-    if let Some((earlier, time)) = recorded
-        && let Some(ratio) = time.ratio
-    {
-        let spread = time.ratio_tolerance.or(time.ratio_range);
-        ratios.extend(earlier_values(earlier.runs, ratio, spread));
-    }
-    let ratio = has_ratio.then(|| middle(&ratios));
-    // In a ratio of short times the clock's resolution weighs more.
-    let resolution = |ratio: f64| {
-        if us > 0.0 {
-            RESOLUTION_US / us * ratio
-        } else {
-            0.0
-        }
+    let tolerance_us = match judging(&times, RESOLUTION_US, LARGEST * us, 3) {
+        Judging::Within(tolerance) => Some(tolerance),
+        Judging::TooFarApart => None,
     };
-    let judging_ratio = ratio.map(|ratio| judging(&ratios, resolution(ratio), LARGEST * ratio, 4));
-    let (ratio_tolerance, ratio_range) = judging_ratio.unwrap_or_default();
-    Some(ExpectedTime {
+    let observed = tolerance_us.is_none().then(|| Observed {
         us: rounded(us, 3),
+        range_us: rounded_up(range(&times), 3),
+    });
+    let ratio = expected_ratio(&in_runs, runs.len(), us, earlier.as_ref());
+    ExpectedTime {
+        us: tolerance_us.map(|_| rounded(us, 3)),
         tolerance_us,
-        range_us,
-        ratio: ratio.map(|ratio| rounded(ratio, 4)),
-        ratio_tolerance,
-        ratio_range,
+        observed,
+        ratio: ratio.map(|(ratio, _)| rounded(ratio, 4)),
+        ratio_tolerance: ratio.map(|(_, tolerance)| tolerance),
         ..untimed(first)
-    })
+    }
 }
 
-/// The tolerance around the middle of these values, at least `least`; or, where it would be larger than `largest`, the range of
-/// the values. Both to this many decimals.
-fn judging(values: &[f64], least: f64, largest: f64, decimals: i32) -> (Option<f64>, Option<f64>) {
+/// The middle of the ratios to the group's first variant, and their tolerance; `None` for that variant, and where the runs are too far
+/// apart.
+fn expected_ratio(
+    in_runs: &[(&PartResults, &Timed)],
+    runs: usize,
+    us: f64,
+    earlier: Option<&EarlierTime<'_>>,
+) -> Option<(f64, f64)> {
+    let ratios = in_runs.iter().filter_map(|(run, timed)| ratio(run, timed));
+    let mut ratios: Vec<f64> = ratios.collect();
+    if ratios.len() != runs {
+        return None;
+    }
+    if let Some(earlier) = earlier {
+        ratios.extend(earlier.ratios()?);
+    }
+    let ratio = middle(&ratios);
+    // In a ratio of short times the clock's resolution weighs more.
+    let resolution = match us > 0.0 {
+        true => RESOLUTION_US / us * ratio,
+        false => 0.0,
+    };
+    match judging(&ratios, resolution, LARGEST * ratio, 4) {
+        Judging::Within(tolerance) => Some((ratio, tolerance)),
+        Judging::TooFarApart => None,
+    }
+}
+
+/// A time of an earlier recording.
+struct EarlierTime<'a> {
+    runs: u32,
+    time: &'a ExpectedTime,
+}
+
+impl<'a> EarlierTime<'a> {
+    fn of(earlier: &'a ExpectedPart, group: &str, variant: &str) -> Option<Self> {
+        let same = |time: &&ExpectedTime| time.group == group && time.variant == variant;
+        let time = earlier.times.iter().find(same)?;
+        let runs = earlier.runs;
+        Some(Self { runs, time })
+    }
+
+    /// What stands for the times of the earlier runs, in microseconds.
+    fn times(&self) -> Vec<f64> {
+        let observed = self
+            .time
+            .observed
+            .map(|time| (time.us, Some(time.range_us)));
+        let expected = self.time.us.map(|us| (us, self.time.tolerance_us));
+        let time = observed.or(expected);
+        time.map(|(us, spread)| earlier_values(self.runs, us, spread))
+            .unwrap_or_default()
+    }
+
+    /// What stands for their ratios; `None` where they were too far apart to be recorded.
+    fn ratios(&self) -> Option<Vec<f64>> {
+        Some(earlier_values(
+            self.runs,
+            self.time.ratio?,
+            self.time.ratio_tolerance,
+        ))
+    }
+}
+
+/// What values of several runs are good for.
+enum Judging {
+    /// To judge another run, within this tolerance.
+    Within(f64),
+    /// For nothing.
+    TooFarApart,
+}
+
+/// The tolerance around the middle of these values, at least `least`, to this many decimals; or that it would be larger than `largest`.
+fn judging(values: &[f64], least: f64, largest: f64, decimals: i32) -> Judging {
     let floor = floor(values.len()) * middle(values).abs();
     let tolerance = floor.max(least).max(range(values));
-    if tolerance > largest {
-        return (None, Some(rounded_up(range(values), decimals)));
+    match tolerance > largest {
+        true => Judging::TooFarApart,
+        false => Judging::Within(rounded_up(tolerance, decimals)),
     }
-    (Some(rounded_up(tolerance, decimals)), None)
 }
 
 /// What stands for earlier runs, of which an entry has the middle and the tolerance or the range: the middle, as often as there were
@@ -278,36 +326,40 @@ fn measured_claim(
     let mut values: Vec<f64> = runs.iter().filter_map(in_run).collect();
     let unit = claim.figure.map(|figure| figure.unit);
     let same = |other: &&ExpectedClaim| other.id == claim.id && other.unit == unit;
-    if let Some(earlier) = earlier
-        && let Some(recorded) = earlier.claims.iter().find(same)
+    let recorded =
+        earlier.and_then(|earlier| Some((earlier.runs, earlier.claims.iter().find(same)?)));
+    // Earlier runs whose numbers were too far apart stay so.
+    let was_dropped = recorded.is_some_and(|(_, recorded)| recorded.value.is_none());
+    if let Some((runs, recorded)) = recorded
         && let Some(value) = recorded.value
     {
-        let spread = recorded.tolerance.or(recorded.range);
         values.extend(match unit {
             // A share's floor is in points, and its tolerance alone tells no spread.
-            Some(Unit::Share) if spread.is_none_or(|spread| spread <= SHARE + 1e-3) => {
-                vec![value; earlier.runs as usize]
+            Some(Unit::Share) if recorded.tolerance.is_none_or(|most| most <= SHARE + 1e-3) => {
+                vec![value; runs as usize]
             }
-            _ => earlier_values(earlier.runs, value, spread),
+            _ => earlier_values(runs, value, recorded.tolerance),
         });
     }
-    let value = claim.figure.map(|_| middle(&values));
-    let judging = claim.figure.zip(value).map(|(figure, value)| {
-        let (least, largest) = match figure.unit {
+    let value = middle(&values);
+    let judging = unit.filter(|_| !was_dropped).map(|unit| {
+        let (least, largest) = match unit {
             Unit::Share => (floor(values.len()).max(SHARE), LARGEST),
             Unit::Ratio => (0.0, LARGEST * value.abs()),
             Unit::Microseconds => (RESOLUTION_US, LARGEST * value.abs()),
         };
         judging(&values, least, largest, 4)
     });
-    let (tolerance, range) = judging.unwrap_or_default();
+    let tolerance = match judging {
+        Some(Judging::Within(tolerance)) => Some(tolerance),
+        Some(Judging::TooFarApart) | None => None,
+    };
     ExpectedClaim {
         id: claim.id.clone(),
         found: None,
-        value: value.map(|value| rounded(value, 4)),
+        value: tolerance.map(|_| rounded(value, 4)),
         unit,
         tolerance,
-        range,
     }
 }
 

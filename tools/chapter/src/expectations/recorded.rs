@@ -95,12 +95,17 @@ impl From<Expectations> for Recorded {
 
 impl From<ExpectedTime> for RecordedTime {
     fn from(time: ExpectedTime) -> Self {
+        let observed = time
+            .observed
+            .map(|observed| (observed.us, observed.range_us));
+        let expected = (time.us.unwrap_or(0.0), time.tolerance_us.unwrap_or(0.0));
+        let (us, tolerance_us) = observed.unwrap_or(expected);
         Self {
             group: time.group,
             variant: time.variant,
             kind: time.kind,
-            us: time.us,
-            tolerance_us: time.tolerance_us.or(time.range_us).unwrap_or(0.0),
+            us,
+            tolerance_us,
         }
     }
 }
