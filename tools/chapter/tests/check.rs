@@ -126,7 +126,7 @@ fn files_that_are_none_are_refused() {
         (
             RESULTS,
             &whole.replace("\"version\": 3", "\"version\": 1"),
-            "basic_streams.json has version 1 of the expectations' format; this program reads version 2; record it again",
+            "basic_streams.json has version 1 of the expectations' format; this program reads version 3; record it again",
         ),
     ] {
         home.write(expectations);
