@@ -25,7 +25,7 @@ kernels! { use gpu_kernels::affine_rounds; }
 pub const ROUNDS: u32 = 25_000;
 
 /// Page-locked data, and a device buffer for each chunk. The kernel changes the first 32 elements of a chunk.
-pub struct Chains {
+pub struct ChunkChains {
     kernels: Kernels,
     pub input: LockedBuffer<f32>,
     pub output: LockedBuffer<f32>,
@@ -33,7 +33,7 @@ pub struct Chains {
     pub chunks: Vec<Range<usize>>,
 }
 
-impl Chains {
+impl ChunkChains {
     pub fn new(chunks: Vec<Range<usize>>) -> Result<Self> {
         let kernels = Kernels::load(gpu_kernels::SM_70)?;
         let input = LockedBuffer::new(&0.0, chunks[chunks.len() - 1].end)?;

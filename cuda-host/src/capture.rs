@@ -1,6 +1,6 @@
 //! Capturing what is enqueued in streams into a graph, and launching it as often as one likes.
 
-use crate::kernel::{Arguments, Kernel, Signature};
+use crate::kernel::{Kernel, KernelArguments, Signature};
 use crate::result::ToResult;
 use cust::error::{CudaError, CudaResult};
 use cust::function::{BlockSize, GridSize};
@@ -152,7 +152,7 @@ impl GraphExec {
     ///
     /// # Safety
     /// The graph of the node lives. Of the arguments, what [`Kernel::launch`] demands, for each launch of the graph from now on.
-    pub unsafe fn set_kernel<S: Signature, A: Arguments<S::Parameters>>(
+    pub unsafe fn set_kernel<S: Signature, A: KernelArguments<S::Parameters>>(
         &self,
         node: Node,
         kernel: &Kernel<S>,

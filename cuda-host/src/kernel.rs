@@ -45,7 +45,7 @@ use std::fmt;
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-pub use arguments::{Argument, Arguments, Passed, PassedSlice};
+pub use arguments::{KernelArgument, KernelArguments, Passed, PassedSlice};
 pub use cuda_std::signature::Signature;
 pub use load_error::LoadError;
 
@@ -127,7 +127,7 @@ impl<S: Signature> Kernel<S> {
     /// What the kernel accesses through its arguments exists until the launch has run, is long enough for this grid, and
     /// is not accessed by anything else that is not ordered before or after the launch.
     #[inline]
-    pub unsafe fn launch<A: Arguments<S::Parameters>>(
+    pub unsafe fn launch<A: KernelArguments<S::Parameters>>(
         &self,
         grid: impl Into<GridSize>,
         block: impl Into<BlockSize>,
@@ -163,7 +163,7 @@ impl<S: Signature> Kernel<S> {
     ///
     /// # Safety
     /// As for [`Kernel::launch`].
-    pub unsafe fn launch_cooperative<A: Arguments<S::Parameters>>(
+    pub unsafe fn launch_cooperative<A: KernelArguments<S::Parameters>>(
         &self,
         grid: impl Into<GridSize>,
         block: impl Into<BlockSize>,
@@ -200,7 +200,7 @@ impl<S: Signature> Kernel<S> {
     /// # Safety
     /// As for [`Kernel::launch`]. A kernel that may begin before the one before it has ended waits for it before it touches what
     /// that one touches.
-    pub unsafe fn launch_with<A: Arguments<S::Parameters>>(
+    pub unsafe fn launch_with<A: KernelArguments<S::Parameters>>(
         &self,
         attributes: &[Attribute],
         grid: impl Into<GridSize>,

@@ -117,7 +117,7 @@ impl StreamExt for Stream {
     }
 
     fn launch_host_function(&self, function: impl FnOnce() + Send + 'static) -> CudaResult<()> {
-        let function: Box<Function> = Box::new(Box::new(function));
+        let function: Box<HostFunction> = Box::new(Box::new(function));
         let data = Box::into_raw(function);
         // SAFETY: `call` takes the box back when it is called, which happens at most once.
         let result = unsafe { sys::cuLaunchHostFunc(self.raw(), Some(call), data.cast()) };
@@ -181,11 +181,11 @@ fn handle_of(stream: &Stream) -> StreamHandle {
     }
 }
 
-type Function = Box<dyn FnOnce() + Send>;
+type HostFunction = Box<dyn FnOnce() + Send>;
 
 unsafe extern "C" fn call(data: *mut c_void) {
     // SAFETY: the driver passes on what `launch_host_function` gave it, once.
-    let function = unsafe { Box::from_raw(data.cast::<Function>()) };
+    let function = unsafe { Box::from_raw(data.cast::<HostFunction>()) };
     // The panic's message has been printed; it must not cross the driver's frames.
     let _ = catch_unwind(AssertUnwindSafe(*function));
 }

@@ -29,11 +29,11 @@ fn sides(kind: u32) -> Result<(u32, u32)> {
 const INVALID_PITCH: Error = Error(12);
 
 /// One side of a copy of rows: where it starts, and bytes from one row to the next.
-type Rows = (*const c_void, usize);
+type PitchedRows = (*const c_void, usize);
 
 fn copy_2d(
-    to: Rows,
-    from: Rows,
+    to: PitchedRows,
+    from: PitchedRows,
     width: usize,
     height: usize,
     kind: u32,
@@ -45,7 +45,7 @@ fn copy_2d(
     if width > to.1 || width > from.1 {
         return Err(INVALID_PITCH);
     }
-    let side = |rows: Rows, kind| Side2D {
+    let side = |rows: PitchedRows, kind| Side2D {
         kind,
         host: rows.0 as usize,
         device: rows.0 as Address,

@@ -14,16 +14,16 @@ extern "C" fn cudaGetErrorString(error: u32) -> *const c_char {
     row(error).map_or(UNKNOWN, |row| row.2).as_ptr()
 }
 
-type Row = (u32, &'static CStr, &'static CStr);
+type ErrorRow = (u32, &'static CStr, &'static CStr);
 
-fn row(error: u32) -> Option<&'static Row> {
+fn row(error: u32) -> Option<&'static ErrorRow> {
     let index = ERRORS.binary_search_by_key(&error, |row| row.0);
     index.ok().map(|index| &ERRORS[index])
 }
 
 /// The number, name and description of each error, in the order of the numbers.
 #[rustfmt::skip]
-static ERRORS: &[Row] = &[
+static ERRORS: &[ErrorRow] = &[
     (0, c"cudaSuccess", c"no error"),
     (1, c"cudaErrorInvalidValue", c"invalid argument"),
     (2, c"cudaErrorMemoryAllocation", c"out of memory"),

@@ -32,7 +32,7 @@ struct FatBinary {
     library: Option<Result<usize>>,
 }
 
-struct Kernel {
+struct RegisteredKernel {
     binary: usize,
     name: usize,
     /// `CUkernel`, once the program has used it.
@@ -50,7 +50,7 @@ struct Registry {
     binaries: BTreeMap<usize, FatBinary>,
     /// Grows with each fat binary. Their handles start at 1.
     last: usize,
-    kernels: BTreeMap<usize, Kernel>,
+    kernels: BTreeMap<usize, RegisteredKernel>,
     variables: BTreeMap<usize, Variable>,
     /// `CUkernel` to the address that stands for it: 0 for kernels of libraries that the program loaded. Likewise each
     /// `CUfunction` of a graph's node.
@@ -264,7 +264,7 @@ extern "C" fn __cudaRegisterFunction(
     _grid: *mut c_void,
     _warp_size: *mut c_int,
 ) {
-    let kernel = Kernel {
+    let kernel = RegisteredKernel {
         binary: binary as usize,
         name: name as usize,
         handle: None,

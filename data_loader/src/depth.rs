@@ -24,14 +24,14 @@ pub const LEN: usize = 1 << 18; // elements of a batch: 1 MiB
 pub const THREADS: u32 = gpu_kernels::CONSUMERS; // of the kernel's one block: to its stream, a small kernel is as long as a large one
 
 /// A batch in page-locked memory and in device memory, with an event for the end of its copy and of its kernel.
-pub struct Slot {
+pub struct BatchSlot {
     pub host: LockedBuffer<f32>,
     pub device: DeviceBuffer<f32>,
     pub copied: Event,
     pub used: Event,
 }
 
-impl Slot {
+impl BatchSlot {
     pub fn new() -> Result<Self> {
         Ok(Self {
             host: LockedBuffer::new(&0.0, LEN)?,
@@ -44,13 +44,13 @@ impl Slot {
 }
 
 /// Room for the result of each batch, and the kernel that computes it with `rounds` multiply-adds of each element.
-pub struct Pipeline {
+pub struct LoaderPipeline {
     pub results: Vec<DeviceBuffer<f32>>,
     pub kernels: Kernels,
     pub rounds: u32,
 }
 
-impl Pipeline {
+impl LoaderPipeline {
     pub fn new(batches: usize, rounds: u32) -> Result<Self> {
         let results = (0..batches).map(|_| DeviceBuffer::zeroed(LEN)).collect::<CudaResult<_>>()?;
         Ok(Self { results, kernels: Kernels::load(gpu_kernels::SM_70)?, rounds })
@@ -60,7 +60,7 @@ impl Pipeline {
     /// memory. Each thread has a ring of its own, and all of them share the streams.
     pub fn feed(
         &self,
-        ring: &mut [Slot],
+        ring: &mut [BatchSlot],
         batches: impl Iterator<Item = usize>,
         load: impl Fn(usize, &mut [f32]),
         [copy, compute]: [&Stream; 2],

@@ -16,7 +16,7 @@
 
 use crate::gpus;
 use crate::ring;
-use crate::sums::Sums;
+use crate::sums::Reduction;
 use anyhow::{Context as _, Result};
 use cuda_host::{kernels, launch, prelude::*};
 use cust::context::{Context, CurrentContext};
@@ -24,7 +24,7 @@ use cust::event::Event;
 use cust::memory::{CopyDestination, DeviceBuffer};
 use cust::stream::Stream;
 use examples_host::communication::{Communication, beside_own_kernel};
-use examples_host::periodic::Products;
+use examples_host::periodic::PeriodicProducts;
 use examples_host::prelude::*;
 use gpu_kernels::{MATMUL_THREADS, MATMUL_TILE, Signature as _};
 
@@ -35,7 +35,7 @@ const LAYERS: usize = 8;
 const SHIFT: usize = 5;
 
 /// The layers of every GPU, in the order in which the backward pass comes to them.
-struct Work {
+struct BackwardPass {
     contexts: Vec<Context>,
     kernels: Vec<Kernels>,
     /// By GPU and layer, transposed.
@@ -48,18 +48,19 @@ struct Work {
     gradients: Vec<DeviceBuffer<f32>>,
     /// By layer and GPU: recorded behind the gradient.
     computed: Vec<Vec<Event>>,
-    sums: Sums,
+    sums: Reduction,
     /// Rows and columns of a gradient, and samples on each GPU.
     edge: usize,
     samples: usize,
     /// The sums of the gradients of all GPUs, by layer.
-    expected: Vec<Products>,
+    expected: Vec<PeriodicProducts>,
 }
 
-impl Work {
-    fn new(contexts: &[Context], edge: usize, samples: usize, sums: Sums) -> Result<Self> {
+impl BackwardPass {
+    fn new(contexts: &[Context], edge: usize, samples: usize, sums: Reduction) -> Result<Self> {
         let upload = |values: Vec<f32>| Ok::<_, anyhow::Error>(DeviceBuffer::from_slice(&values)?);
-        let terms = |gpu, layer| Products::new(activations(gpu, layer), errors(gpu), samples);
+        let terms =
+            |gpu, layer| PeriodicProducts::new(activations(gpu, layer), errors(gpu), samples);
         let elements = LAYERS * edge * edge;
         let of_gpu = |gpu| (0..LAYERS).map(move |layer| upload(terms(gpu, layer).left(edge)));
         let come_back = |gpu| {
@@ -76,7 +77,9 @@ impl Work {
             computed: (0..LAYERS).map(|_| gpus::events(contexts)).collect::<Result<_>>()?,
             sums,
             expected: (0..LAYERS)
-                .map(|layer| Products::sum((0..contexts.len()).map(|gpu| terms(gpu, layer))))
+                .map(|layer| {
+                    PeriodicProducts::sum((0..contexts.len()).map(|gpu| terms(gpu, layer)))
+                })
                 .collect(),
             contexts: contexts.to_vec(),
             edge,
@@ -166,7 +169,7 @@ fn errors(gpu: usize) -> u64 {
     100 * gpu as u64
 }
 
-impl Workload for Work {
+impl Workload for BackwardPass {
     fn poison(&mut self) -> Result<()> {
         gpus::on_each(&self.contexts, |gpu| {
             for errors in &mut self.errors[gpu][1..] {
@@ -213,8 +216,8 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let mut best = 0;
-    for library in Sums::all(&contexts, LAYERS * edge * edge)? {
-        let mut work = Work::new(&contexts, edge, samples, library)?;
+    for library in Reduction::all(&contexts, LAYERS * edge * edge)? {
+        let mut work = BackwardPass::new(&contexts, edge, samples, library)?;
         best = variants(part, &mut work, &compute, &sums)?;
     }
     let order = examples_host::expect::checked(in_order_of_the_ring(&contexts, &sums), "elements")?;
@@ -223,8 +226,8 @@ pub fn run(part: &mut Part) -> Result<()> {
     let mut scaling = Vec::new();
     for count in [1, 2, 4, 8].into_iter().filter(|&count| count <= contexts.len()) {
         let (contexts, compute, sums) = (&contexts[..count], &compute[..count], &sums[..count]);
-        let ring = Sums::all(contexts, LAYERS * edge * edge)?.pop();
-        let mut work = Work::new(contexts, edge, samples, ring.context("no library")?)?;
+        let ring = Reduction::all(contexts, LAYERS * edge * edge)?.pop();
+        let mut work = BackwardPass::new(contexts, edge, samples, ring.context("no library")?)?;
         let body = || work.in_buckets(best / size_of::<f32>(), compute, sums);
         let time = part.alone(compute.iter().chain(sums), body)?;
         scaling.push((count, time, work.check()));
@@ -239,7 +242,7 @@ pub fn run(part: &mut Part) -> Result<()> {
 /// Compares the variants with one library for the sums, and returns the bytes of the best bucket.
 fn variants(
     part: &mut Part,
-    work: &mut Work,
+    work: &mut BackwardPass,
     compute: &[Stream],
     sums: &[Stream],
 ) -> Result<usize> {
@@ -252,14 +255,15 @@ fn variants(
         part.alone(compute, || work.compute(compute))?,
         part.alone(sums, || work.communicate(sums))?,
     );
-    let in_buckets =
-        |work: &mut Work, bytes: usize| work.in_buckets(bytes / size_of::<f32>(), compute, sums);
+    let in_buckets = |work: &mut BackwardPass, bytes: usize| {
+        work.in_buckets(bytes / size_of::<f32>(), compute, sums)
+    };
     let sizes = bucket_sizes(total);
     let sweep = Label::new(format!("{library}-bucket"), "buckets");
     let best = part.best_size(sweep, &sizes, work, streams(), in_buckets)?;
 
     let plan = Plan::new().launches(2 * LAYERS * gpus, gpus * total / 4).launches_differ();
-    let variants = variants! { work: Work;
+    let variants = variants! { work: BackwardPass;
         ("after-backward", "one stream, after the pass"), compute => work.one_stream(compute);
         "per-layer", streams() => in_buckets(work, layer);
         "buckets", streams() => in_buckets(work, best);
@@ -276,7 +280,7 @@ fn variants(
     expect! { part; after.id("exposed"), "after backward: all of the sum is exposed" => exposed; }
     // NCCL adds up in kernels, which take multiprocessors from the backward pass; the ring's copies leave them alone.
     if library == "ring" {
-        let hidden = |of: &measure::Outcome| {
+        let hidden = |of: &measure::MeasuredVariant| {
             share(beside_own_kernel(&of.recording, gpu_kernels::matmul::NAME))
         };
         // The last bucket has nothing left to run beside.
@@ -314,7 +318,7 @@ fn in_order_of_the_ring(contexts: &[Context], streams: &[Stream]) -> Result<Chec
         Ok(data)
     };
     let mut data = gpus::on_each(contexts, upload)?;
-    ring::Ring::new(contexts, ELEMENTS)?.all_reduce(&mut data, 0..ELEMENTS, streams)?;
+    ring::RingBuffers::new(contexts, ELEMENTS)?.all_reduce(&mut data, 0..ELEMENTS, streams)?;
     let chunks = ring::chunks_of(0..ELEMENTS, gpus)?;
     let expected = |index: usize| {
         let first = chunks.iter().position(|chunk| chunk.contains(&index)).unwrap_or(0);

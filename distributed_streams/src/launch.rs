@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// A process among others.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Launch {
+pub struct ProcessLaunch {
     /// Its number.
     pub rank: usize,
     /// How many there are.
@@ -36,7 +36,7 @@ pub struct Launch {
 #[error("{0}")]
 pub struct LaunchError(String);
 
-impl Launch {
+impl ProcessLaunch {
     /// What the environment says; `None` where no launcher has started the process.
     ///
     /// # Errors
@@ -135,11 +135,11 @@ fn first_node(list: &str) -> String {
 mod tests {
     use super::*;
 
-    fn launch(variables: &[(&str, &str)]) -> Result<Option<Launch>, LaunchError> {
+    fn launch(variables: &[(&str, &str)]) -> Result<Option<ProcessLaunch>, LaunchError> {
         let get = |name: &str| {
             variables.iter().find(|(own, _)| *own == name).map(|(_, value)| (*value).to_owned())
         };
-        Launch::from_variables(&get)
+        ProcessLaunch::from_variables(&get)
     }
 
     #[test]
@@ -159,7 +159,7 @@ mod tests {
             ("MASTER_PORT", "1234"),
             ("RENDEZVOUS_TIMEOUT", "5"),
         ];
-        let expected = Launch {
+        let expected = ProcessLaunch {
             rank: 3,
             world: 4,
             local_rank: 1,
@@ -179,7 +179,7 @@ mod tests {
             ("SLURM_STEP_NODELIST", "node[07-08]"),
             ("SLURM_JOB_ID", "1234567"),
         ];
-        let expected = Launch {
+        let expected = ProcessLaunch {
             rank: 9,
             world: 16,
             local_rank: 1,

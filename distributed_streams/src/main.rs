@@ -22,14 +22,14 @@ use examples_host::exit;
 use examples_host::options::UsageError;
 use examples_host::part_option::PartOption::{Iterations, Size};
 use examples_host::prelude::*;
-use launch::Launch;
+use launch::ProcessLaunch;
 use std::process::ExitCode;
 
 /// Software GPUs where there is no other.
 const SOFTWARE_GPUS: usize = 2;
 
 fn main() -> ExitCode {
-    match Launch::from_environment() {
+    match ProcessLaunch::from_environment() {
         Ok(None) => lessons(),
         Ok(Some(launch)) => exit::code_of(rank::run(&launch)),
         Err(error) => exit::code_of(Err(UsageError(error.to_string()).into())),

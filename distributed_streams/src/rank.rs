@@ -4,9 +4,9 @@
 //! those of the others, bucket by bucket, on a stream of its GPU. Without NCCL the sums pass through the hosts and their network:
 //! the result is the same.
 
-use crate::launch::Launch;
+use crate::launch::ProcessLaunch;
 use crate::nccl::{Communicator, Nccl, UniqueId};
-use crate::rendezvous::Group;
+use crate::rendezvous::ProcessGroup;
 use anyhow::{Context as _, Result, ensure};
 use cuda_host::StreamExt;
 use cuda_host::stream;
@@ -29,7 +29,7 @@ const BUCKET: usize = 1 << 18;
 const RUNS: usize = 3;
 
 /// Who adds up.
-enum Sums {
+enum Reduction {
     Nccl { communicator: Communicator, library: Nccl },
     Hosts { staging: LockedBuffer<f32>, reason: String },
 }
@@ -40,9 +40,9 @@ fn term(rank: usize, index: usize) -> f32 {
 }
 
 /// The work of this process, to its end.
-pub fn run(launch: &Launch) -> Result<()> {
+pub fn run(launch: &ProcessLaunch) -> Result<()> {
     let selected = libcuda::select(libcuda::Choice::from_environment()?)?;
-    let mut group = Group::meet(launch)?;
+    let mut group = ProcessGroup::meet(launch)?;
     group.watch()?;
     cust::init(cust::CudaFlags::empty())?;
     let devices = Device::num_devices()? as usize;
@@ -53,7 +53,7 @@ pub fn run(launch: &Launch) -> Result<()> {
         "LOCAL_RANK is {ordinal}, and this host has {devices} GPUs: start at most one process per GPU"
     );
     let _context = Context::new(Device::get_device(ordinal as u32)?)?;
-    let mut sums = Sums::new(&mut group)?;
+    let mut sums = Reduction::new(&mut group)?;
     let mut own = LockedBuffer::new(&0.0, ELEMENTS)?;
     // SAFETY: floats, and the first thing that happens to them is a copy from the host.
     let mut data = unsafe { DeviceBuffer::uninitialized(ELEMENTS)? };
@@ -96,9 +96,9 @@ pub fn run(launch: &Launch) -> Result<()> {
     Ok(group.leave()?)
 }
 
-impl Sums {
+impl Reduction {
     /// NCCL where every rank has it, else the hosts.
-    fn new(group: &mut Group) -> Result<Self> {
+    fn new(group: &mut ProcessGroup) -> Result<Self> {
         let library = Nccl::load();
         let mut have = [f32::from(u8::from(library.is_ok()))];
         group.sum(&mut have)?;
@@ -122,7 +122,7 @@ impl Sums {
 
     fn all_reduce(
         &mut self,
-        group: &mut Group,
+        group: &mut ProcessGroup,
         data: &mut DeviceSlice<f32>,
         range: Range<usize>,
         stream: &Stream,

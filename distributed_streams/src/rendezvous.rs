@@ -3,7 +3,7 @@
 //! Each rank has two connections to rank 0. Over the first go messages. The second only lives: when a process ends without taking
 //! its leave, it breaks, and the processes at its ends report that and end as well, wherever they hang.
 
-use crate::launch::Launch;
+use crate::launch::ProcessLaunch;
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream, ToSocketAddrs};
 use std::sync::Arc;
@@ -47,7 +47,7 @@ fn seconds(time: Duration) -> String {
 
 /// The processes, once all of them have come.
 #[derive(Debug)]
-pub struct Group {
+pub struct ProcessGroup {
     /// This process.
     pub rank: usize,
     /// How many there are.
@@ -58,12 +58,12 @@ pub struct Group {
     leaving: Arc<AtomicBool>,
 }
 
-impl Group {
+impl ProcessGroup {
     /// Waits until all ranks have come.
     ///
     /// # Errors
     /// They did not within the time-out, or do not agree on how many they are.
-    pub fn meet(launch: &Launch) -> Result<Self, Error> {
+    pub fn meet(launch: &ProcessLaunch) -> Result<Self, Error> {
         let (links, lives) = match launch.rank {
             0 => accept_all(launch)?,
             _ => (vec![connect(launch)?], vec![connect(launch)?]),
@@ -78,7 +78,7 @@ impl Group {
         Ok(group)
     }
 
-    /// Ends this process when another one ends before [`Group::leave`], wherever this one is at that time.
+    /// Ends this process when another one ends before [`ProcessGroup::leave`], wherever this one is at that time.
     ///
     /// # Errors
     /// There are no threads.
@@ -182,7 +182,7 @@ fn encode(numbers: &[f32], bytes: &mut [u8]) {
 }
 
 /// Rank 0: both connections of each other rank.
-fn accept_all(launch: &Launch) -> Result<(Vec<TcpStream>, Vec<TcpStream>), Error> {
+fn accept_all(launch: &ProcessLaunch) -> Result<(Vec<TcpStream>, Vec<TcpStream>), Error> {
     let (world, timeout) = (launch.world, launch.timeout);
     let port = |cause| Error::Port { port: launch.port, cause };
     let listener = TcpListener::bind(("0.0.0.0", launch.port)).map_err(port)?;
@@ -249,8 +249,8 @@ fn greeted(stream: &mut TcpStream) -> Option<[usize; 3]> {
 }
 
 /// Another rank: a connection to rank 0, which may not listen yet.
-fn connect(launch: &Launch) -> Result<TcpStream, Error> {
-    let &Launch { rank, world, timeout, port, .. } = launch;
+fn connect(launch: &ProcessLaunch) -> Result<TcpStream, Error> {
+    let &ProcessLaunch { rank, world, timeout, port, .. } = launch;
     let address = format!("{}:{port}", launch.master);
     let deadline = Instant::now() + timeout;
     loop {

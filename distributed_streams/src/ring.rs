@@ -28,7 +28,7 @@ kernels! { use gpu_kernels::saxpy; }
 const THREADS: u32 = 256;
 
 /// What the GPUs need for it beside their data.
-pub struct Ring {
+pub struct RingBuffers {
     contexts: Vec<Context>,
     kernels: Vec<Kernels>,
     /// Where each GPU receives what it has to add, one slot for each step.
@@ -39,7 +39,7 @@ pub struct Ring {
     taken: Vec<Event>,
 }
 
-impl Ring {
+impl RingBuffers {
     /// A ring of these GPUs for all-reduces of at most `elements`.
     pub fn new(contexts: &[Context], elements: usize) -> Result<Self> {
         Ok(Self {

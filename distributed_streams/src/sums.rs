@@ -1,7 +1,7 @@
 //! Sums over all GPUs of a process: NCCL's, or our own ring's.
 
 use crate::nccl::{Communicator, Error, Nccl};
-use crate::ring::Ring;
+use crate::ring::RingBuffers;
 use anyhow::Result;
 use cuda_host::StreamExt;
 use cust::context::Context;
@@ -10,21 +10,22 @@ use cust::stream::Stream;
 use std::ops::Range;
 
 /// Who adds up.
-pub enum Sums {
+pub enum Reduction {
     /// NVIDIA's library. The communicators go before it.
     Nccl { communicators: Vec<Communicator>, library: Nccl },
     /// The ring of this program, and why NCCL cannot be used, if so.
-    Ring { ring: Ring, reason: Option<Error> },
+    Ring { ring: RingBuffers, reason: Option<Error> },
 }
 
-impl Sums {
+impl Reduction {
     /// NCCL where there is one, and the ring, for all-reduces of at most `elements`.
     pub fn all(contexts: &[Context], elements: usize) -> Result<Vec<Self>> {
         let nccl = Nccl::load().and_then(|library| {
             let communicators = library.init_all(contexts.len())?;
             Ok(Self::Nccl { communicators, library })
         });
-        let ring = |reason| anyhow::Ok(Self::Ring { ring: Ring::new(contexts, elements)?, reason });
+        let ring =
+            |reason| anyhow::Ok(Self::Ring { ring: RingBuffers::new(contexts, elements)?, reason });
         match nccl {
             Ok(nccl) => Ok(vec![nccl, ring(None)?]),
             Err(reason) => Ok(vec![ring(Some(reason))?]),

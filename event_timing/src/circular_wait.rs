@@ -22,7 +22,7 @@ pub const STEPS: u32 = 2000; // multiply-adds of a kernel
 pub const NUMBERS: usize = 32; // one for each thread of a warp
 
 /// Two streams, and a buffer and an event of each.
-pub struct Pair {
+pub struct StreamPair {
     kernels: Kernels,
     a: Stream,
     b: Stream,
@@ -32,7 +32,7 @@ pub struct Pair {
     pub y: DeviceBuffer<f32>,
 }
 
-impl Pair {
+impl StreamPair {
     pub fn new(given: &[f32; NUMBERS]) -> Result<Self> {
         let [a, b] = stream::non_blocking_named(["a", "b"])?;
         Ok(Self {

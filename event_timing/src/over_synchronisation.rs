@@ -26,13 +26,13 @@ pub const SHORT: u32 = 8_500; // and of a short one: 20 µs
 pub const SUMMAND: f32 = 1.0 / 4096.0;
 
 /// The numbers that each chain's steps add to, and an event for each chain.
-pub struct Chains {
+pub struct StepChains {
     kernels: Kernels,
     pub numbers: [DeviceBuffer<f32>; CHAINS],
     done: [Event; CHAINS],
 }
 
-impl Chains {
+impl StepChains {
     pub fn new() -> Result<Self> {
         let done = || Event::new(EventFlags::DISABLE_TIMING);
         let done = [done()?, done()?, done()?];

@@ -26,14 +26,14 @@ pub const ROUNDS: u32 = 5000; // additions of a step: some 12 µs on an H200, mo
 pub const SUMMAND: f32 = 1.0 / 4096.0;
 
 /// The numbers that all steps add to, an event that a waiting host spins for, and one that it sleeps for.
-pub struct Chain {
+pub struct WaitingChain {
     kernels: Kernels,
     pub numbers: DeviceBuffer<f32>,
     pub spinning: Event,
     pub sleeping: Event,
 }
 
-impl Chain {
+impl WaitingChain {
     pub fn new() -> Result<Self> {
         let spinning = Event::new(EventFlags::DISABLE_TIMING)?;
         let sleeping = Event::new(EventFlags::DISABLE_TIMING | EventFlags::BLOCKING_SYNC)?;

@@ -23,7 +23,7 @@ pub const SHORT: u64 = 1_000_000; // ns, by the GPU's timer: the kernel in strea
 pub const LONG: u64 = 2_000_000; // the longer one in stream `b`, and so all of the work
 
 /// The kernels' buffers, and the events to time them by.
-pub struct Work {
+pub struct TimedKernels {
     kernels: Kernels,
     spun: [DeviceBuffer<u32>; 2],
     start: Event,
@@ -31,7 +31,7 @@ pub struct Work {
     end: Event,
 }
 
-impl Work {
+impl TimedKernels {
     pub fn new() -> Result<Self> {
         Ok(Self {
             kernels: Kernels::load(gpu_kernels::SM_70)?,

@@ -70,7 +70,7 @@ pub mod prelude {
     pub use crate::host_clock;
     pub use crate::intervals::{Engine, Recording};
     pub use crate::label::Label;
-    pub use crate::measure::{self, Comparison, Outcome, Sample, Stopwatch, VARIANTS};
+    pub use crate::measure::{self, Comparison, MeasuredVariant, Sample, Stopwatch, VARIANTS};
     pub use crate::need::Need;
     pub use crate::part::Part;
     pub use crate::plan::{EqualWork, Plan};

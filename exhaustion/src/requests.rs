@@ -18,14 +18,14 @@ use cust::context::CurrentContext;
 kernels! { use gpu_kernels::iota; }
 
 /// A kernel, room for its 64 numbers, and a number of bytes that the device does not have.
-pub struct Scene {
+pub struct Requests {
     kernels: Kernels,
     stream: Stream,
     numbers: DeviceBuffer<u32>,
     too_much: usize,
 }
 
-impl Scene {
+impl Requests {
     pub fn new(too_much: usize) -> Result<Self> {
         Ok(Self {
             kernels: Kernels::load(gpu_kernels::SM_70)?,

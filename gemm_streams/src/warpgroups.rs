@@ -29,7 +29,7 @@ kernels! { struct Ampere; use gpu_kernels::gemm_mma_sync_wide; }
 kernels! { struct Hopper; use gpu_kernels::gemm_wgmma; }
 
 /// Operands and results, on the device, and what the copies have to know of them.
-pub struct Products {
+pub struct WarpgroupProducts {
     ampere: Ampere,
     hopper: Hopper,
     shape: Shape,
@@ -40,7 +40,7 @@ pub struct Products {
     blocks: u32,
 }
 
-impl Products {
+impl WarpgroupProducts {
     /// The blocks stay: there are as many as run at the same time.
     pub fn new(shape: Shape, blocks: u32, a: &[u16], b: &[u16]) -> Result<Self> {
         let ampere = Ampere::load(gpu_kernels::SM_80)?;

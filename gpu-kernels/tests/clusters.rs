@@ -7,8 +7,8 @@ use gpu_kernels::{
     PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_SHARED_BYTES, PRODUCT_TERMS, PRODUCT_THREADS, SM_90,
     Signature as _,
 };
-use support::Argument::U32;
-use support::{Device, Shape, download, pointer, upload};
+use support::LaunchArgument::U32;
+use support::{LaunchExtents, TestDevice, download, pointer, upload};
 
 const KERNELS: [&str; 3] = [
     gpu_kernels::product_global::NAME,
@@ -29,13 +29,13 @@ fn panels(seed: usize, panels: u32, terms: u32, edge: u32) -> Vec<f32> {
 }
 
 #[derive(Clone, Copy)]
-struct Case {
+struct ClusterCase {
     rows: u32,
     columns: u32,
     terms: u32,
 }
 
-fn check(device: &Device, kernel: &str, cluster: u32, case: Case) -> Result<()> {
+fn check(device: &TestDevice, kernel: &str, cluster: u32, case: ClusterCase) -> Result<()> {
     let (a, b) = (
         panels(1, case.rows, case.terms, PRODUCT_ROWS),
         panels(2, case.columns, case.terms, PRODUCT_COLUMNS),
@@ -52,7 +52,7 @@ fn check(device: &Device, kernel: &str, cluster: u32, case: Case) -> Result<()> 
         pointer(&fetched),
         U32(case.terms),
     ];
-    let shape = Shape {
+    let shape = LaunchExtents {
         grid: [case.rows, case.columns, 1],
         threads: PRODUCT_THREADS,
         shared_bytes: PRODUCT_SHARED_BYTES,
@@ -91,7 +91,7 @@ fn check(device: &Device, kernel: &str, cluster: u32, case: Case) -> Result<()> 
 
 #[test]
 fn every_kernel_computes_the_product_in_clusters_of_every_size() -> Result<()> {
-    let device = Device::open(SM_90)?;
+    let device = TestDevice::open(SM_90)?;
     for kernel in KERNELS {
         // One block shares with no other.
         let least = if kernel == KERNELS[0] { 1 } else { 2 };
@@ -99,7 +99,7 @@ fn every_kernel_computes_the_product_in_clusters_of_every_size() -> Result<()> {
             // One tile, as many as stages, and several times around the ring; more than one cluster in each direction.
             for (rows, columns, tiles) in [(8, 1, 1), (8, 1, 6), (16, 2, 15), (8, 1, 3)] {
                 let terms = tiles * PRODUCT_TERMS;
-                let case = Case {
+                let case = ClusterCase {
                     rows,
                     columns,
                     terms,

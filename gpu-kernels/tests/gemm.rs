@@ -10,14 +10,14 @@ use gpu_kernels::{
     GEMM_MMA_WIDE_THREADS, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX, GEMM_WGMMA_SHARED_BYTES,
     GEMM_WGMMA_THREADS, SM_80, SM_90A, Signature as _,
 };
-use support::Argument::U32;
-use support::{Device, Shape, download, numbers, pointer, upload};
+use support::LaunchArgument::U32;
+use support::{LaunchExtents, TestDevice, download, numbers, pointer, upload};
 
 /// Products, rows, columns, terms.
-type Case = [usize; 4];
+type GemmExtents = [usize; 4];
 
 /// A tile and less than one, one more than a tile, several products, and fewer terms than stages, or than a tile.
-const CASES: [Case; 7] = [
+const CASES: [GemmExtents; 7] = [
     [1, 128, 256, 64],
     [2, 256, 256, 256],
     [1, 129, 264, 136],
@@ -28,7 +28,7 @@ const CASES: [Case; 7] = [
 ];
 
 /// More tiles down than `gemm_mma_sync_wide` computes together: 9, and 3 along.
-const TALL: [Case; 1] = [[1, 2100, 400, 8]];
+const TALL: [GemmExtents; 1] = [[1, 2100, 400, 8]];
 
 /// Elements behind C, which no kernel may touch.
 const BEHIND: usize = 4096;
@@ -51,7 +51,7 @@ struct Operands {
 }
 
 impl Operands {
-    fn new([products, m, n, k]: Case, number: impl Fn(u32, usize) -> Vec<f32>) -> Self {
+    fn new([products, m, n, k]: GemmExtents, number: impl Fn(u32, usize) -> Vec<f32>) -> Self {
         let bits = |seed, count| number(seed, count).into_iter().map(to_bits).collect();
         Self {
             a: bits(1, products * m * k),
@@ -63,7 +63,7 @@ impl Operands {
     ///
     /// A product of two `bf16` is exact in `f32`. Each of the `k` additions, in whichever order, is off by at most 2^-23 of what has been
     /// added so far, which is at most the sum of the absolute values; then the sum is rounded to `bf16`, by at most 2^-8 of it.
-    fn check(&self, what: &str, [_, m, n, k]: Case, c: &[u16]) -> Result<()> {
+    fn check(&self, what: &str, [_, m, n, k]: GemmExtents, c: &[u16]) -> Result<()> {
         for (i, &found) in c.iter().enumerate() {
             let (product, row, column) = (i / (m * n), i / n % m, i % n);
             let a = &self.a[(product * m + row) * k..][..k];
@@ -94,8 +94,8 @@ fn whole(seed: u32, count: usize) -> Vec<f32> {
 /// Runs `launch` with A, B and C on the device for each case and both kinds of numbers, and checks what it leaves.
 fn check_all(
     what: &str,
-    cases: &[Case],
-    mut launch: impl FnMut(Case, [&DeviceBuffer<u16>; 2], &DeviceBuffer<u16>) -> Result<()>,
+    cases: &[GemmExtents],
+    mut launch: impl FnMut(GemmExtents, [&DeviceBuffer<u16>; 2], &DeviceBuffer<u16>) -> Result<()>,
 ) -> Result<()> {
     for &case in cases {
         for operands in [Operands::new(case, numbers), Operands::new(case, whole)] {
@@ -115,14 +115,14 @@ fn check_all(
 
 /// Launches a kernel with `mma.sync`, by this many blocks along x and y.
 fn mma_sync(
-    device: &Device,
+    device: &TestDevice,
     (kernel, threads, shared_bytes): (&str, u32, u32),
     [x, y]: [u32; 2],
-    [_, m, n, k]: Case,
+    [_, m, n, k]: GemmExtents,
     [a, b]: [&DeviceBuffer<u16>; 2],
     c: &DeviceBuffer<u16>,
 ) -> Result<()> {
-    let shape = Shape {
+    let shape = LaunchExtents {
         grid: [x, y, 1],
         threads,
         shared_bytes,
@@ -136,8 +136,8 @@ fn mma_sync(
 
 /// A block for each tile.
 fn narrow(
-    device: &Device,
-    case: Case,
+    device: &TestDevice,
+    case: GemmExtents,
     operands: [&DeviceBuffer<u16>; 2],
     c: &DeviceBuffer<u16>,
 ) -> Result<()> {
@@ -153,7 +153,7 @@ fn narrow(
 
 #[test]
 fn mma_sync_multiplies_matrices_of_any_shape() -> Result<()> {
-    let device = Device::open(SM_80)?;
+    let device = TestDevice::open(SM_80)?;
     let kernel = gpu_kernels::gemm_mma_sync::NAME;
     check_all(kernel, &CASES, |case, operands, c| {
         narrow(&device, case, operands, c)
@@ -164,7 +164,7 @@ fn mma_sync_multiplies_matrices_of_any_shape() -> Result<()> {
 /// `gemm_mma_sync`, which adds in the same order.
 #[test]
 fn wide_mma_sync_gives_the_bits_of_mma_sync() -> Result<()> {
-    let device = Device::open(SM_80)?;
+    let device = TestDevice::open(SM_80)?;
     let name = gpu_kernels::gemm_mma_sync_wide::NAME;
     let kernel = (name, GEMM_MMA_WIDE_THREADS, GEMM_MMA_WIDE_SHARED_BYTES);
     for (blocks, cases) in [(1, &CASES[..]), (5, &CASES), (4, &TALL), (60, &TALL)] {
@@ -184,7 +184,7 @@ fn wide_mma_sync_gives_the_bits_of_mma_sync() -> Result<()> {
 #[test]
 fn wgmma_multiplies_matrices_of_any_shape() -> Result<()> {
     let kernel = gpu_kernels::gemm_wgmma::NAME;
-    let device = Device::open(SM_90A)?;
+    let device = TestDevice::open(SM_90A)?;
     device.allow_shared_bytes(kernel, GEMM_WGMMA_SHARED_BYTES)?;
     for (cluster, blocks) in [(1, 1), (1, 5), (2, 2), (2, 6)] {
         check_all(kernel, &CASES, |[products, m, n, k], [a, b], c| {
@@ -207,7 +207,7 @@ fn wgmma_multiplies_matrices_of_any_shape() -> Result<()> {
                 map(&result, [n, m, products], [wide, high])?,
             ];
             let maps = upload(maps.as_flattened())?;
-            let shape = Shape {
+            let shape = LaunchExtents {
                 grid: [blocks, 1, 1],
                 threads: GEMM_WGMMA_THREADS,
                 shared_bytes: GEMM_WGMMA_SHARED_BYTES,

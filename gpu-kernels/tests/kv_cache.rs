@@ -5,8 +5,8 @@ mod support;
 use anyhow::{Result, ensure};
 use cust::memory::DeviceBuffer;
 use gpu_kernels::{SM_70, Signature as _, kv_offset, kv_page_len};
-use support::Argument::{F32, U32};
-use support::{Device, blocks, download, near, numbers, pointer, upload};
+use support::LaunchArgument::{F32, U32};
+use support::{TestDevice, blocks, download, near, numbers, pointer, upload};
 
 #[derive(Clone, Copy)]
 struct Model {
@@ -16,7 +16,7 @@ struct Model {
 }
 
 /// One layer's cache: its pages, and the table of their addresses.
-struct Cache {
+struct LayerCache {
     model: Model,
     pages: Vec<DeviceBuffer<f32>>,
     table: DeviceBuffer<u64>,
@@ -25,7 +25,7 @@ struct Cache {
 /// What no kernel has written.
 const UNTOUCHED: f32 = -9.0;
 
-impl Cache {
+impl LayerCache {
     fn new(model: Model, tokens: u32) -> Result<Self> {
         let len = kv_page_len(model.heads, model.head_dim, model.page_tokens);
         let pages = (0..tokens.div_ceil(model.page_tokens).max(1))
@@ -44,7 +44,7 @@ impl Cache {
     }
 
     /// Appends `count` tokens of `[count][heads][head_dim]` keys and values.
-    fn append(&self, device: &Device, first: u32, keys: &[f32], values: &[f32]) -> Result<()> {
+    fn append(&self, device: &TestDevice, first: u32, keys: &[f32], values: &[f32]) -> Result<()> {
         let Model {
             heads,
             head_dim,
@@ -62,7 +62,7 @@ impl Cache {
 
     fn attend(
         &self,
-        device: &Device,
+        device: &TestDevice,
         tokens: u32,
         queries: &[f32],
         scale: f32,
@@ -128,11 +128,11 @@ const MODELS: [Model; 3] = [
 
 #[test]
 fn tokens_are_stored_bit_for_bit_and_nothing_else_is_touched() -> Result<()> {
-    let device = Device::open(SM_70)?;
+    let device = TestDevice::open(SM_70)?;
     for model in MODELS {
         let width = (model.heads * model.head_dim) as usize;
         let tokens = 2 * model.page_tokens as usize + 3;
-        let cache = Cache::new(model, tokens as u32 + 2)?;
+        let cache = LayerCache::new(model, tokens as u32 + 2)?;
         let (keys, values) = (numbers(1, tokens * width), numbers(2, tokens * width));
         // A prompt that ends inside a page, then token by token.
         let prompt = (model.page_tokens as usize + 1) * width;
@@ -166,11 +166,11 @@ fn tokens_are_stored_bit_for_bit_and_nothing_else_is_touched() -> Result<()> {
 
 #[test]
 fn attention_is_that_of_the_reference_and_the_same_bits_each_time() -> Result<()> {
-    let device = Device::open(SM_70)?;
+    let device = TestDevice::open(SM_70)?;
     for model in MODELS {
         let width = (model.heads * model.head_dim) as usize;
         for tokens in [1, 4, 33, 150] {
-            let cache = Cache::new(model, tokens)?;
+            let cache = LayerCache::new(model, tokens)?;
             let count = tokens as usize * width;
             let (keys, values) = (numbers(3, count), numbers(4, count));
             let queries: Vec<f32> = numbers(5, width).iter().map(|q| 8.0 * q).collect();
@@ -194,10 +194,10 @@ fn attention_is_that_of_the_reference_and_the_same_bits_each_time() -> Result<()
 
 #[test]
 fn attention_reads_no_token_beyond_the_last() -> Result<()> {
-    let device = Device::open(SM_70)?;
+    let device = TestDevice::open(SM_70)?;
     let model = MODELS[0];
     let width = (model.heads * model.head_dim) as usize;
-    let cache = Cache::new(model, 32)?;
+    let cache = LayerCache::new(model, 32)?;
     let (keys, queries) = (numbers(6, 7 * width), numbers(7, width));
     cache.append(&device, 0, &keys, &keys)?;
     let before = cache.attend(&device, 7, &queries, 0.125)?;

@@ -7,15 +7,15 @@ use gpu_kernels::{
     KV_CONSUMERS, KV_HEAD_DIM, KV_MAX_PAGES, KV_MAX_STAGES, KV_PAGE_TOKENS, KV_STAGE_BYTES,
     KV_THREADS, SM_90, Signature as _,
 };
-use support::Argument::{self, F32, Pointer, U32};
-use support::{Device, Shape, download, near, numbers, pointer, upload};
+use support::LaunchArgument::{self, F32, Pointer, U32};
+use support::{LaunchExtents, TestDevice, download, near, numbers, pointer, upload};
 
 const DIM: usize = KV_HEAD_DIM as usize;
 const TILE: usize = KV_PAGE_TOKENS as usize * DIM;
 const SCALE: f32 = 0.09;
 
 /// The pages of all sequences, and the result of attention.
-struct Case {
+struct AttentionCase {
     heads: usize,
     sequences: usize,
     pages: usize,
@@ -23,7 +23,7 @@ struct Case {
     queries: Vec<f32>,
 }
 
-impl Case {
+impl AttentionCase {
     fn new(heads: usize, sequences: usize, pages: usize) -> Self {
         Self {
             heads,
@@ -65,8 +65,8 @@ impl Case {
 }
 
 fn run(
-    device: &Device,
-    case: &Case,
+    device: &TestDevice,
+    case: &AttentionCase,
     kernel: &str,
     stages: u32,
     witnessed: bool,
@@ -88,7 +88,7 @@ fn run(
     } else {
         Pointer(0)
     };
-    let mut arguments: Vec<Argument> = vec![
+    let mut arguments: Vec<LaunchArgument> = vec![
         pointer(&table),
         U32(case.pages as u32),
         pointer(&queries),
@@ -102,7 +102,7 @@ fn run(
     if stages > 0 {
         arguments.extend([U32(stages), to]);
     }
-    let shape = Shape {
+    let shape = LaunchExtents {
         grid: [case.heads as u32, case.sequences as u32, 1],
         threads,
         shared_bytes: stages * KV_STAGE_BYTES,
@@ -120,9 +120,9 @@ fn run(
 
 #[test]
 fn every_kernel_gives_the_same_bits_near_the_reference() -> Result<()> {
-    let device = Device::open(SM_90)?;
+    let device = TestDevice::open(SM_90)?;
     for (heads, sequences, pages) in [(1, 1, 1), (2, 3, 2), (1, 1, 19)] {
-        let case = Case::new(heads, sequences, pages);
+        let case = AttentionCase::new(heads, sequences, pages);
         let direct = run(
             &device,
             &case,
@@ -153,7 +153,10 @@ fn every_kernel_gives_the_same_bits_near_the_reference() -> Result<()> {
 
 #[test]
 fn a_sequence_may_have_as_many_pages_as_promised() -> Result<()> {
-    let (device, case) = (Device::open(SM_90)?, Case::new(1, 1, KV_MAX_PAGES as usize));
+    let (device, case) = (
+        TestDevice::open(SM_90)?,
+        AttentionCase::new(1, 1, KV_MAX_PAGES as usize),
+    );
     let found = run(
         &device,
         &case,

@@ -4,12 +4,12 @@ mod support;
 
 use anyhow::Result;
 use gpu_kernels::{SM_70, Signature as _};
-use support::Argument::{F32, U32};
-use support::{Device, Shape, blocks, download, near, numbers, pointer, upload};
+use support::LaunchArgument::{F32, U32};
+use support::{LaunchExtents, TestDevice, blocks, download, near, numbers, pointer, upload};
 
 /// Extents of a product, distances of rows, and batches.
 #[derive(Clone, Copy)]
-struct Product {
+struct ProductExtents {
     m: u32,
     n: u32,
     k: u32,
@@ -17,7 +17,7 @@ struct Product {
     batches: u32,
 }
 
-impl Product {
+impl ProductExtents {
     /// Distances of rows in A, B and C, and of matrices.
     fn layout(self, transposed: bool) -> ([u32; 3], [u32; 3]) {
         let Self { m, n, k, pad, .. } = self;
@@ -32,8 +32,8 @@ const TOLERANCE: f64 = 200.0 * 200.0 / (1 << 24) as f64;
 /// What must stay in C's padding.
 const UNTOUCHED: f32 = -7.0;
 
-fn multiply(device: &Device, product: Product, transposed: bool) -> Result<()> {
-    let Product {
+fn multiply(device: &TestDevice, product: ProductExtents, transposed: bool) -> Result<()> {
+    let ProductExtents {
         m, n, k, batches, ..
     } = product;
     let (ld, batch) = product.layout(transposed);
@@ -46,7 +46,7 @@ fn multiply(device: &Device, product: Product, transposed: bool) -> Result<()> {
     } else {
         gpu_kernels::matmul::NAME
     };
-    let shape = Shape {
+    let shape = LaunchExtents {
         grid: [
             n.div_ceil(gpu_kernels::MATMUL_TILE),
             m.div_ceil(gpu_kernels::MATMUL_TILE),
@@ -89,7 +89,7 @@ fn multiply(device: &Device, product: Product, transposed: bool) -> Result<()> {
 
 #[test]
 fn products_are_those_of_the_reference() -> Result<()> {
-    let device = Device::open(SM_70)?;
+    let device = TestDevice::open(SM_70)?;
     for (m, n, k) in [
         (1, 1, 1),
         (64, 64, 16),
@@ -98,7 +98,7 @@ fn products_are_those_of_the_reference() -> Result<()> {
         (7, 200, 200),
     ] {
         for transposed in [false, true] {
-            let product = |pad, batches| Product {
+            let product = |pad, batches| ProductExtents {
                 m,
                 n,
                 k,
@@ -124,7 +124,7 @@ fn softmax(x: &[f32], seen: usize) -> Vec<f64> {
 
 #[test]
 fn softmax_is_that_of_the_reference() -> Result<()> {
-    let device = Device::open(SM_70)?;
+    let device = TestDevice::open(SM_70)?;
     for (rows, columns, pad) in [(1, 1, 0), (5, 31, 2), (66, 33, 0), (9, 300, 4)] {
         for causal in [false, true] {
             let pitch = columns + pad;
@@ -162,7 +162,7 @@ fn softmax_is_that_of_the_reference() -> Result<()> {
 
 #[test]
 fn bias_gelu_and_residual_are_those_of_the_reference() -> Result<()> {
-    let device = Device::open(SM_70)?;
+    let device = TestDevice::open(SM_70)?;
     let (n, columns) = (1000, 77);
     let x: Vec<f32> = numbers(6, n).iter().map(|x| 9.0 * x).collect();
     let (bias, residual) = (numbers(7, columns), numbers(8, n));

@@ -5,21 +5,21 @@ mod support;
 
 use anyhow::{Result, ensure};
 use gpu_kernels::{SM_70, Signature as _};
-use support::Argument::U32;
-use support::{Device, Shape, download, numbers, pointer, upload};
+use support::LaunchArgument::U32;
+use support::{LaunchExtents, TestDevice, download, numbers, pointer, upload};
 
 /// What must stay in rows that are not asked for.
 const UNTOUCHED: f32 = -7.0;
 
 fn step(
-    device: &Device,
+    device: &TestDevice,
     (width, rows): (u32, u32),
     (first, last): (u32, u32),
     per_thread: u32,
 ) -> Result<()> {
     let grid = numbers(1, (width * rows) as usize);
     let (input, output) = (upload(&grid)?, upload(&vec![UNTOUCHED; grid.len()])?);
-    let shape = Shape {
+    let shape = LaunchExtents {
         grid: [width.div_ceil(64), (last - first).div_ceil(per_thread), 1],
         threads: 64,
         shared_bytes: 0,
@@ -48,7 +48,7 @@ fn step(
 
 #[test]
 fn every_element_asked_for_is_the_mean_of_its_neighbours() -> Result<()> {
-    let device = Device::open(SM_70)?;
+    let device = TestDevice::open(SM_70)?;
     step(&device, (64, 10), (1, 9), 8)?;
     step(&device, (100, 12), (1, 11), 4)?;
     step(&device, (1, 5), (1, 4), 1)?;

@@ -4,7 +4,10 @@ mod support;
 
 use anyhow::{Result, ensure};
 use gpu_kernels::{SM_70, SM_90, Signature as _, relax, relax_dependent, relax_persistent};
-use support::{Argument::U32, Argument::Usize, Device, blocks, download, numbers, pointer, upload};
+use support::{
+    LaunchArgument::U32, LaunchArgument::Usize, TestDevice, blocks, download, numbers, pointer,
+    upload,
+};
 
 const THREADS: u32 = 64;
 
@@ -21,7 +24,7 @@ const LENGTHS: [usize; 4] = [1, 63, 128, 1000];
 #[test]
 fn a_step_per_launch() -> Result<()> {
     for (ptx, kernel) in [(SM_70, relax::NAME), (SM_90, relax_dependent::NAME)] {
-        let device = Device::open(ptx)?;
+        let device = TestDevice::open(ptx)?;
         for n in LENGTHS {
             let given = numbers(n as u32, n);
             let (x, y) = (upload(&given)?, upload(&vec![0f32; n])?);
@@ -41,7 +44,7 @@ fn a_step_per_launch() -> Result<()> {
 
 #[test]
 fn one_launch_executes_all_steps() -> Result<()> {
-    let device = Device::open(SM_70)?;
+    let device = TestDevice::open(SM_70)?;
     for (n, steps) in LENGTHS.into_iter().zip([1, 2, 7, 12]) {
         let given = numbers(n as u32, n);
         let expected = (0..steps).fold(given.clone(), |before, _| relaxed(&before));

@@ -6,8 +6,8 @@ use anyhow::{Result, ensure};
 use gpu_kernels::{
     CONSUMERS, FACTOR, PLAIN_PRODUCERS, SM_70, SM_80, SM_90, STAGES, SUMMAND, Signature as _, TILE,
 };
-use support::Argument::{Pointer, U32};
-use support::{Device, blocks, download, numbers, pointer, upload};
+use support::LaunchArgument::{Pointer, U32};
+use support::{TestDevice, blocks, download, numbers, pointer, upload};
 
 /// The kernels of each module and their threads per block.
 const BASELINE: [(&str, u32); 2] = [
@@ -27,7 +27,7 @@ const HOPPER: [(&str, u32); 2] = [
 const UNTOUCHED: f32 = -5.0;
 
 fn check(
-    device: &Device,
+    device: &TestDevice,
     (kernel, threads): (&str, u32),
     n: usize,
     grid: u32,
@@ -60,7 +60,7 @@ fn check(
 }
 
 fn check_all(ptx: &str, kernels: &[(&str, u32)]) -> Result<()> {
-    let device = Device::open(ptx)?;
+    let device = TestDevice::open(ptx)?;
     let tile = TILE as usize;
     let ring = STAGES as usize * tile;
     for &kernel in kernels {

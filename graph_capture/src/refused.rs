@@ -18,7 +18,7 @@ use cust::context::CurrentContext;
 kernels! { use gpu_kernels::iota; }
 
 /// Fresh streams and events for each program, and a kernel.
-pub struct Scene {
+pub struct CaptureObjects {
     kernels: Kernels,
     out: DeviceBuffer<u32>,
     stream: Stream,
@@ -28,7 +28,7 @@ pub struct Scene {
     event: Event,
 }
 
-impl Scene {
+impl CaptureObjects {
     pub fn new() -> anyhow::Result<Self> {
         let [stream, other] = stream::non_blocking_named(["stream", "other"])?;
         let new = Self {
@@ -50,26 +50,26 @@ impl Scene {
     }
 }
 
-pub fn wait_for_the_stream(scene: &Scene) -> CudaResult<()> {
+pub fn wait_for_the_stream(scene: &CaptureObjects) -> CudaResult<()> {
     capture::begin(&scene.stream)?;
     scene.kernel(&scene.stream)?;
     scene.stream.synchronize()
 }
 
-pub fn ask_for_an_event(scene: &Scene) -> CudaResult<()> {
+pub fn ask_for_an_event(scene: &CaptureObjects) -> CudaResult<()> {
     capture::begin(&scene.stream)?;
     scene.kernel(&scene.stream)?;
     scene.event.record(&scene.stream)?;
     scene.event.query().map(drop)
 }
 
-pub fn allocate(scene: &Scene) -> CudaResult<()> {
+pub fn allocate(scene: &CaptureObjects) -> CudaResult<()> {
     capture::begin(&scene.stream)?;
     // SAFETY: the memory is not used.
     unsafe { DeviceBuffer::<u8>::uninitialized(1 << 20) }.map(drop)
 }
 
-pub fn fork_without_join(scene: &Scene) -> CudaResult<()> {
+pub fn fork_without_join(scene: &CaptureObjects) -> CudaResult<()> {
     capture::begin(&scene.stream)?;
     scene.event.record(&scene.stream)?;
     scene.other.wait(&scene.event)?;
@@ -77,7 +77,7 @@ pub fn fork_without_join(scene: &Scene) -> CudaResult<()> {
     capture::end(&scene.stream).map(drop)
 }
 
-pub fn end_in_the_fork(scene: &Scene) -> CudaResult<()> {
+pub fn end_in_the_fork(scene: &CaptureObjects) -> CudaResult<()> {
     capture::begin(&scene.stream)?;
     scene.event.record(&scene.stream)?;
     scene.other.wait(&scene.event)?;
@@ -85,27 +85,27 @@ pub fn end_in_the_fork(scene: &Scene) -> CudaResult<()> {
     capture::end(&scene.other).map(drop)
 }
 
-pub fn wait_for_the_outside(scene: &Scene) -> CudaResult<()> {
+pub fn wait_for_the_outside(scene: &CaptureObjects) -> CudaResult<()> {
     scene.kernel(&scene.other)?;
     scene.event.record(&scene.other)?;
     capture::begin(&scene.stream)?;
     scene.stream.wait(&scene.event)
 }
 
-pub fn wait_for_another_capture(scene: &Scene) -> CudaResult<()> {
+pub fn wait_for_another_capture(scene: &CaptureObjects) -> CudaResult<()> {
     capture::begin(&scene.stream)?;
     capture::begin(&scene.other)?;
     scene.event.record(&scene.other)?;
     scene.stream.wait(&scene.event)
 }
 
-pub fn use_the_legacy_stream(scene: &Scene) -> CudaResult<()> {
+pub fn use_the_legacy_stream(scene: &CaptureObjects) -> CudaResult<()> {
     capture::begin(&scene.blocking)?;
     scene.kernel(&stream::legacy())
 }
 
 /// Ends whatever is being captured. Returns how many of the streams work again.
-pub fn recover(scene: &Scene) -> anyhow::Result<usize> {
+pub fn recover(scene: &CaptureObjects) -> anyhow::Result<usize> {
     let streams = [&scene.stream, &scene.other, &scene.blocking];
     for stream in streams {
         // Where nothing is captured, or the capture is spoilt, there is no graph.

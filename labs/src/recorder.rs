@@ -21,7 +21,7 @@ const FILE: &str = "LAB_RECORD";
 /// Names the lab, where the program's own name does not.
 const LAB: &str = "LAB";
 
-struct Recorder {
+struct LabRecorder {
     file: PathBuf,
     device: Device,
     _contexts: Vec<Context>,
@@ -32,11 +32,11 @@ struct Recorder {
 }
 
 // SAFETY: the device and its contexts are handles that any thread may use, and the mutex lets one thread in at a time.
-unsafe impl Send for Recorder {}
+unsafe impl Send for LabRecorder {}
 
-static RECORDER: Mutex<Option<Recorder>> = Mutex::new(None);
+static RECORDER: Mutex<Option<LabRecorder>> = Mutex::new(None);
 
-fn recorder() -> MutexGuard<'static, Option<Recorder>> {
+fn recorder() -> MutexGuard<'static, Option<LabRecorder>> {
     RECORDER.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -97,7 +97,7 @@ fn begin(file: PathBuf) -> anyhow::Result<()> {
     // The program makes a context current itself, or its first call fails as it would without a recorder.
     // SAFETY: null stands for no context.
     unsafe { cust::sys::cuCtxSetCurrent(ptr::null_mut()) };
-    *recorder() = Some(Recorder {
+    *recorder() = Some(LabRecorder {
         file,
         device,
         _contexts: contexts,

@@ -26,16 +26,16 @@ pub const BLOCKS: u32 = 4; // few, so that kernels of two streams find room besi
 pub const SLOTS: usize = 3; // one is filled, one is emptied, one is on the way
 
 /// The chunks in device memory, the slots that they pass through, and page-locked memory for the results.
-pub struct Pipeline {
+pub struct EventChain {
     pub kernels: Kernels,
     pub input: DeviceBuffer<f32>,
     pub output: LockedBuffer<f32>,
     pub chunks: Vec<Range<usize>>,
-    pub slots: Vec<Slot>,
+    pub slots: Vec<ChunkSlot>,
 }
 
 /// What lies between producer and consumer, and between consumer and output, with an event for the end of each stage.
-pub struct Slot {
+pub struct ChunkSlot {
     pub product: DeviceBuffer<f32>,
     pub result: DeviceBuffer<f32>,
     produced: Event,
@@ -43,7 +43,7 @@ pub struct Slot {
     put_out: Event,
 }
 
-impl Pipeline {
+impl EventChain {
     /// The data are uploaded, and their page-locked memory is there for the results.
     pub fn new(data: LockedBuffer<f32>, chunks: Vec<Range<usize>>) -> Result<Self> {
         let (input, mut slots) = (DeviceBuffer::from_slice(&data)?, vec![]);
@@ -52,7 +52,7 @@ impl Pipeline {
         for _ in 0..SLOTS {
             let (product, result) = (buffer()?, buffer()?);
             let (produced, consumed, put_out) = (event()?, event()?, event()?);
-            slots.push(Slot { product, result, produced, consumed, put_out });
+            slots.push(ChunkSlot { product, result, produced, consumed, put_out });
         }
         let kernels = Kernels::load(gpu_kernels::SM_70)?;
         Ok(Self { kernels, input, output: data, chunks, slots })

@@ -28,25 +28,25 @@ pub const B: f32 = 1.0;
 const BUFFERS: usize = 3; // one is filled while one is worked on and one is emptied
 
 /// Page-locked data, and the device buffers of both programs.
-pub struct Pipeline {
+pub struct HandOver {
     kernels: Kernels,
     pub input: LockedBuffer<f32>,
     pub output: LockedBuffer<f32>,
     chunks: Vec<Range<usize>>,
-    pub slots: Vec<Slot>,
+    pub slots: Vec<SharedBuffer>,
     pub owned: VecDeque<Released<f32>>,
     blocks: u32,
 }
 
 /// A device buffer, and an event for each time that it changes hands.
-pub struct Slot {
+pub struct SharedBuffer {
     pub data: DeviceBuffer<f32>,
     filled: Event,
     computed: Event,
     emptied: Event,
 }
 
-impl Pipeline {
+impl HandOver {
     pub fn new(chunks: Vec<Range<usize>>) -> Result<Self> {
         let input = LockedBuffer::new(&0.0, chunks[chunks.len() - 1].end)?;
         let output = LockedBuffer::new(&0.0, input.len())?;
@@ -56,7 +56,7 @@ impl Pipeline {
             let filled = Event::new(EventFlags::DISABLE_TIMING)?;
             let computed = Event::new(EventFlags::DISABLE_TIMING)?;
             let emptied = Event::new(EventFlags::DISABLE_TIMING)?;
-            slots.push(Slot { data, filled, computed, emptied });
+            slots.push(SharedBuffer { data, filled, computed, emptied });
         }
         let owned = (0..BUFFERS).map(|_| Released::zeroed(len)).collect::<CudaResult<_>>()?;
         let kernels = Kernels::load(gpu_kernels::SM_70)?;

@@ -23,40 +23,40 @@ use std::{ops::Range, sync::Arc};
 kernels! { pub struct Kernels; use gpu_kernels::affine_x4; }
 
 /// What is called with the number of each chunk and its data, and how the program's thread waits for an event.
-pub type Function = Arc<dyn Fn(usize, &mut [f32]) + Send + Sync>;
-pub type Wait = fn(&Event) -> CudaResult<()>;
+pub type ChunkCallback = Arc<dyn Fn(usize, &mut [f32]) + Send + Sync>;
+pub type WaitFunction = fn(&Event) -> CudaResult<()>;
 
 /// Chunks in device memory, and the ring that they pass through.
-pub struct Pipeline {
+pub struct CallbackPipeline {
     pub kernels: Option<Kernels>, // of the next stage; without them it is the copy alone
     pub input: DeviceBuffer<f32>,
     pub results: DeviceBuffer<f32>,
     pub chunks: Vec<Range<usize>>,
-    pub ring: Vec<Slot>,
-    pub function: Function,
+    pub ring: Vec<HostSlot>,
+    pub function: ChunkCallback,
 }
 
 /// Page-locked memory for a chunk, with an event for the end of each stage.
-pub struct Slot {
+pub struct HostSlot {
     pub data: LockedBuffer<f32>,
     pub landed: Event,
     pub called: Event,
     pub emptied: Event,
 }
 
-impl Pipeline {
+impl CallbackPipeline {
     pub fn new(data: &[f32], chunks: Vec<Range<usize>>, buffers: usize) -> Result<Self> {
         let kernels = Some(Kernels::load(gpu_kernels::SM_70)?);
         let input = DeviceBuffer::from_slice(data)?;
         let results = DeviceBuffer::zeroed(data.len())?;
-        let (function, mut ring): (Function, _) = (Arc::new(|_, _| ()), vec![]);
+        let (function, mut ring): (ChunkCallback, _) = (Arc::new(|_, _| ()), vec![]);
         for _ in 0..buffers {
             let data = LockedBuffer::new(&0.0, chunks[0].len())?;
             // With BLOCKING_SYNC the thread that synchronises sleeps; without, it spins.
             let landed = Event::new(EventFlags::DISABLE_TIMING | EventFlags::BLOCKING_SYNC)?;
             let called = Event::new(EventFlags::DISABLE_TIMING)?;
             let emptied = Event::new(EventFlags::DISABLE_TIMING)?;
-            ring.push(Slot { data, landed, called, emptied });
+            ring.push(HostSlot { data, landed, called, emptied });
         }
         Ok(Self { kernels, input, results, chunks, ring, function })
     }
@@ -91,7 +91,7 @@ impl Pipeline {
 
     /// The program's thread waits for the event, by `Event::synchronize` or in a loop of `Event::query`, and calls the function.
     /// Copies out are as far ahead as the ring allows.
-    pub fn program(&mut self, [fetch, next]: [&Stream; 2], wait: Wait) -> Result<()> {
+    pub fn program(&mut self, [fetch, next]: [&Stream; 2], wait: WaitFunction) -> Result<()> {
         let (buffers, ahead) = (self.ring.len(), self.ring.len() - 1);
         for step in 0..self.chunks.len() + ahead {
             // SAFETY: as above, and the function has returned when its result is copied.

@@ -1,6 +1,6 @@
 //! Device buffers that belong to a stream: the compiler checks the order of their uses.
 //!
-//! A [`Buffer`] belongs to one [`Stream`], and all its operations run there, in that stream's order. To be used in another
+//! A [`Buffer`] belongs to one [`OwnedStream`], and all its operations run there, in that stream's order. To be used in another
 //! stream it is handed over: an event is recorded behind its last use, the other stream waits for the event, and the old
 //! handle is gone. Nothing is checked while the program runs: the two calls are those that a correct program makes anyway.
 //!
@@ -9,7 +9,7 @@
 mod arguments;
 
 pub use crate::owned::arguments::Of;
-use cuda_host::kernel::{Arguments, Kernel, Signature};
+use cuda_host::kernel::{Kernel, KernelArguments, Signature};
 use cuda_host::prelude::*;
 use cust::function::{BlockSize, GridSize};
 use cust::memory::DeviceCopy;
@@ -18,7 +18,7 @@ use std::marker::PhantomData;
 
 /// A stream that the compiler tells from all others: `'s` is no other stream's.
 #[derive(Clone, Copy)]
-pub struct Stream<'s> {
+pub struct OwnedStream<'s> {
     stream: &'s cust::stream::Stream,
     // Neither longer nor shorter lifetimes are the same: the type is invariant.
     only: PhantomData<fn(&'s ()) -> &'s ()>,
@@ -27,10 +27,10 @@ pub struct Stream<'s> {
 /// Gives each of the streams a lifetime of its own.
 pub fn streams<R>(
     streams: [&cust::stream::Stream; 3],
-    body: impl for<'a, 'b, 'c> FnOnce(Stream<'a>, Stream<'b>, Stream<'c>) -> R,
+    body: impl for<'a, 'b, 'c> FnOnce(OwnedStream<'a>, OwnedStream<'b>, OwnedStream<'c>) -> R,
 ) -> R {
     let only = PhantomData;
-    let [first, second, third] = streams.map(|stream| Stream { stream, only });
+    let [first, second, third] = streams.map(|stream| OwnedStream { stream, only });
     body(first, second, third)
 }
 
@@ -38,7 +38,7 @@ pub fn streams<R>(
 pub struct Buffer<'s, T: DeviceCopy> {
     data: DeviceBuffer<T>,
     event: Event,
-    stream: Stream<'s>,
+    stream: OwnedStream<'s>,
 }
 
 /// Device memory that belongs to no stream, and the event behind its last use.
@@ -59,7 +59,7 @@ impl<T: DeviceCopy + Zeroable> Released<T> {
 
 impl<T: DeviceCopy> Released<T> {
     /// Gives the buffer to a stream, which waits for the buffer's last use (`cuStreamWaitEvent`).
-    pub fn acquire(self, stream: Stream<'_>) -> CudaResult<Buffer<'_, T>> {
+    pub fn acquire(self, stream: OwnedStream<'_>) -> CudaResult<Buffer<'_, T>> {
         stream.stream.wait(&self.event)?;
         let Self { data, event } = self;
         Ok(Buffer { data, event, stream })
@@ -75,7 +75,7 @@ impl<T: DeviceCopy> Buffer<'_, T> {
     }
 
     /// Hands the buffer to another stream, which waits for its last use in this one.
-    pub fn hand_to(self, next: Stream<'_>) -> CudaResult<Buffer<'_, T>> {
+    pub fn hand_to(self, next: OwnedStream<'_>) -> CudaResult<Buffer<'_, T>> {
         self.release()?.acquire(next)
     }
 
@@ -100,12 +100,12 @@ impl<T: DeviceCopy> Buffer<'_, T> {
     }
 }
 
-impl<'s> Stream<'s> {
+impl<'s> OwnedStream<'s> {
     /// Enqueues a kernel (`cuLaunchKernel`). Its buffers are of this stream, or the program does not compile.
     ///
     /// # Safety
     /// The kernel stays inside its buffers with this grid.
-    pub unsafe fn launch<S: Signature, A: Arguments<S::Parameters> + Of<'s>>(
+    pub unsafe fn launch<S: Signature, A: KernelArguments<S::Parameters> + Of<'s>>(
         self,
         kernel: &Kernel<S>,
         grid: impl Into<GridSize>,

@@ -29,7 +29,7 @@ pub const X: Data = Data::device("x", 0);
 pub const Y: Data = Data::device("y", 0);
 
 /// A batch on its way through two buffers.
-pub struct Batch {
+pub struct DeclaredBatch {
     input: LockedBuffer<f32>,
     pub output: LockedBuffer<f32>,
     x: DeviceBuffer<f32>,
@@ -37,7 +37,7 @@ pub struct Batch {
     kernels: Kernels,
 }
 
-impl Batch {
+impl DeclaredBatch {
     /// All device memory is full of NaNs.
     pub fn new(input: &[f32]) -> Result<Self> {
         let input = LockedBuffer::from_slice(input)?;

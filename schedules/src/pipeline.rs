@@ -19,7 +19,7 @@
 
 pub mod work;
 
-use crate::pipeline::work::Work;
+use crate::pipeline::work::ChunkBuffers;
 use crate::scheduler::{Data, Scheduler};
 use anyhow::Result;
 use cuda_host::capture::{self, GraphExec};
@@ -30,7 +30,7 @@ pub const SLOTS: usize = 3;
 /// Copies in, two streams for kernels, copies out.
 pub type Streams<'s> = [&'s Stream; 4];
 
-impl Work {
+impl ChunkBuffers {
     /// Every order is a record and a wait.
     pub fn by_hand(&mut self, [copy_in, left, right, copy_out]: Streams) -> Result<()> {
         for chunk in 0..self.chunks.len() {

@@ -14,7 +14,7 @@
 
 mod order;
 
-use crate::scheduler::order::{Order, Placed};
+use crate::scheduler::order::{Placed, TaskOrder};
 use anyhow::Result;
 use cuda_host::prelude::*;
 
@@ -41,7 +41,7 @@ impl Data {
 /// Enqueues tasks as the order of their declarations demands.
 pub struct Scheduler<'s> {
     streams: Vec<&'s Stream>,
-    order: Order,
+    order: TaskOrder,
     /// One for each task.
     events: Vec<Event>,
 }
@@ -49,12 +49,12 @@ pub struct Scheduler<'s> {
 impl<'s> Scheduler<'s> {
     /// A scheduler for these streams: copies in, kernels in all between, copies out.
     pub fn new(streams: &[&'s Stream]) -> Self {
-        Self { streams: streams.to_vec(), order: Order::new(streams.len()), events: Vec::new() }
+        Self { streams: streams.to_vec(), order: TaskOrder::new(streams.len()), events: Vec::new() }
     }
 
     /// Begins anew: what was enqueued so far has ended.
     pub fn restart(&mut self) {
-        self.order = Order::new(self.streams.len());
+        self.order = TaskOrder::new(self.streams.len());
     }
 
     /// Enqueues a task behind all earlier ones with which it conflicts.

@@ -15,15 +15,15 @@ const BLOCK: u32 = 256;
 
 /// How a kernel is run: on how many host threads, and with the checkers or without.
 #[derive(Clone, Copy, Debug)]
-struct Run {
+struct RunSettings {
     threads: usize,
     checked: bool,
 }
 
-const RUNS: [Run; 4] = [run(1, false), run(1, true), run(2, false), run(2, true)];
+const RUNS: [RunSettings; 4] = [run(1, false), run(1, true), run(2, false), run(2, true)];
 
-const fn run(threads: usize, checked: bool) -> Run {
-    Run { threads, checked }
+const fn run(threads: usize, checked: bool) -> RunSettings {
+    RunSettings { threads, checked }
 }
 
 fn main() {
@@ -58,7 +58,7 @@ impl Machine {
     }
 
     /// Launches a kernel once; returns the thread instructions executed.
-    fn run(&self, kernel: &str, blocks: u32, parameters: &[u64], run: Run) -> u64 {
+    fn run(&self, kernel: &str, blocks: u32, parameters: &[u64], run: RunSettings) -> u64 {
         let grid = Grid {
             kernel: self.module.kernel(kernel).expect("exists"),
             grid: [blocks, 1, 1],
@@ -95,7 +95,7 @@ impl Machine {
         kernel: &str,
         blocks: u32,
         parameters: &[u64],
-        run: Run,
+        run: RunSettings,
     ) {
         let instructions = self.run(kernel, blocks, parameters, run);
         bencher
@@ -105,7 +105,7 @@ impl Machine {
 }
 
 #[divan::bench(args = RUNS)]
-fn fma(bencher: Bencher<'_, '_>, run: Run) {
+fn fma(bencher: Bencher<'_, '_>, run: RunSettings) {
     let m = Machine::new(1 << 16);
     let blocks = m.elements as u32 / BLOCK;
     m.bench(
@@ -118,7 +118,7 @@ fn fma(bencher: Bencher<'_, '_>, run: Run) {
 }
 
 #[divan::bench(args = RUNS)]
-fn stream(bencher: Bencher<'_, '_>, run: Run) {
+fn stream(bencher: Bencher<'_, '_>, run: RunSettings) {
     let m = Machine::new(1 << 24);
     let blocks = m.elements as u32 / BLOCK;
     let bencher = bencher.counter(BytesCount::new(m.elements * 8));
@@ -132,7 +132,7 @@ fn stream(bencher: Bencher<'_, '_>, run: Run) {
 }
 
 #[divan::bench(args = RUNS)]
-fn stream_x4(bencher: Bencher<'_, '_>, run: Run) {
+fn stream_x4(bencher: Bencher<'_, '_>, run: RunSettings) {
     let m = Machine::new(1 << 24);
     let blocks = m.elements as u32 / BLOCK / 4;
     let bencher = bencher.counter(BytesCount::new(m.elements * 8));
@@ -146,7 +146,7 @@ fn stream_x4(bencher: Bencher<'_, '_>, run: Run) {
 }
 
 #[divan::bench(args = RUNS)]
-fn reduction(bencher: Bencher<'_, '_>, run: Run) {
+fn reduction(bencher: Bencher<'_, '_>, run: RunSettings) {
     let m = Machine::new(1 << 24);
     let bencher = bencher.counter(BytesCount::new(m.elements * 4));
     m.bench(

@@ -1,7 +1,7 @@
 //! The simulation's own speed.
 
 use software_gpu::timeline::{
-    BlockTime, CopyKind, Happening, KernelCost, Profile, Time, Timeline, Work,
+    BlockTime, CopyKind, Happening, KernelCost, OperationStage, Profile, Time, Timeline,
 };
 
 const OPERATIONS: u64 = 100_000;
@@ -19,8 +19,8 @@ fn block() -> BlockTime {
     }
 }
 
-fn kernel(blocks: u64) -> Work {
-    Work::Kernel {
+fn kernel(blocks: u64) -> OperationStage {
+    OperationStage::Kernel {
         blocks,
         threads_per_block: 256,
         registers_per_thread: 32,
@@ -29,7 +29,7 @@ fn kernel(blocks: u64) -> Work {
 }
 
 /// Submits that many operations, `work(i)`, to `streams` streams in turn, a microsecond apart, and steps to the end.
-fn run(streams: u64, operations: u64, work: impl Fn(u64) -> Work) -> Time {
+fn run(streams: u64, operations: u64, work: impl Fn(u64) -> OperationStage) -> Time {
     let mut timeline = Timeline::new(&[Profile::h200()], 8);
     let streams: Vec<_> = (0..streams).map(|_| timeline.add_stream(0, 0)).collect();
     for i in 0..operations {
@@ -40,7 +40,7 @@ fn run(streams: u64, operations: u64, work: impl Fn(u64) -> Work) -> Time {
     while let Some(happening) = timeline.step(Time::MAX) {
         match happening {
             Happening::Started { op, .. } => {
-                if let Work::Kernel { blocks, .. } = work(op.index()) {
+                if let OperationStage::Kernel { blocks, .. } = work(op.index()) {
                     timeline.set_kernel_cost(op, KernelCost::uniform(blocks, block()));
                 }
             }
@@ -53,20 +53,20 @@ fn run(streams: u64, operations: u64, work: impl Fn(u64) -> Work) -> Time {
 #[divan::bench(args = [1, 4, 32], sample_count = 3)]
 fn copies_and_small_kernels(streams: u64) -> Time {
     run(streams, OPERATIONS, |i| match i % 4 {
-        0 => Work::Copy {
+        0 => OperationStage::Copy {
             kind: CopyKind::HostToDevice,
             bytes: 1 << 20,
             rows: 1,
             pageable: false,
         },
         1 => kernel(1024),
-        2 => Work::Copy {
+        2 => OperationStage::Copy {
             kind: CopyKind::DeviceToHost,
             bytes: 1 << 20,
             rows: 1,
             pageable: false,
         },
-        _ => Work::Marker,
+        _ => OperationStage::Marker,
     })
 }
 

@@ -39,7 +39,7 @@ pub struct Activity {
 
 /// A call of the driver that took modelled time.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct TimedCall {
     /// The function, without the version that `cuda.h` appends.
     pub name: &'static str,
     /// The calling thread's name.
@@ -60,7 +60,7 @@ pub struct Log {
     /// What has ended, in the order of the ends.
     pub activities: Vec<Activity>,
     /// The host's calls that have returned, in the order of their returns.
-    pub calls: Vec<Call>,
+    pub calls: Vec<TimedCall>,
     /// Which operation waited for which other one through an event: the first had to end before the second began. By their
     /// [`correlation`](Activity::correlation).
     pub dependencies: Vec<(u64, u64)>,
@@ -69,7 +69,7 @@ pub struct Log {
     /// What kernels have done wrong, as [`last_fault`](crate::last_fault) has it.
     pub faults: Vec<String>,
     /// The calls that have not returned.
-    pub under_way: Vec<Call>,
+    pub under_way: Vec<TimedCall>,
 }
 
 impl Log {
@@ -161,11 +161,11 @@ pub fn log_so_far() -> Log {
 
 /// Where the simulator records.
 #[derive(Debug, Default)]
-pub(crate) struct Recorder {
+pub(crate) struct ActivityRecorder {
     records: Option<Vec<Activity>>,
 }
 
-impl Recorder {
+impl ActivityRecorder {
     pub(crate) fn start(&mut self) {
         self.records = Some(Vec::new());
     }

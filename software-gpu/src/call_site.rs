@@ -194,7 +194,7 @@ impl CallSite {
         let harnesses = HARNESSES.lock().unwrap_or_else(PoisonError::into_inner);
         let symbols = self.frames.symbols(&self.addresses);
         let mut lines: Vec<String> = Vec::new();
-        let mut callee: Option<&frames::Symbol> = None;
+        let mut callee: Option<&frames::FrameSymbol> = None;
         for address in &self.addresses {
             match object::of(*address) {
                 Object::System => continue,

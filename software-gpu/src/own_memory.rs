@@ -9,7 +9,7 @@ mod linux {
 
     /// `struct iovec`.
     #[repr(C)]
-    struct Range {
+    struct IoVec {
         base: *mut c_void,
         length: usize,
     }
@@ -18,9 +18,9 @@ mod linux {
         fn getpid() -> c_int;
         fn process_vm_readv(
             process: c_int,
-            to: *const Range,
+            to: *const IoVec,
             to_count: c_ulong,
-            from: *const Range,
+            from: *const IoVec,
             from_count: c_ulong,
             flags: c_ulong,
         ) -> isize;
@@ -29,7 +29,7 @@ mod linux {
     /// Fills `bytes` with what is at the address.
     pub(crate) fn read_into(address: usize, bytes: &mut [u8]) -> Option<()> {
         let length = bytes.len();
-        let range = |base: *mut c_void| Range { base, length };
+        let range = |base: *mut c_void| IoVec { base, length };
         let (to, from) = (
             range(bytes.as_mut_ptr().cast()),
             range(address as *mut c_void),

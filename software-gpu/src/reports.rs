@@ -13,12 +13,12 @@ use std::sync::{LazyLock, Mutex, MutexGuard, PoisonError};
 
 pub use software_gpu_device::Kind;
 
-/// The environment variable that names the [`Mode`] for programs that do not call [`set_mode`].
+/// The environment variable that names the [`ReportMode`] for programs that do not call [`set_mode`].
 pub const VARIABLE: &str = "SOFTWARE_GPU_RACES";
 
 /// What becomes of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Mode {
+pub enum ReportMode {
     /// Nothing is checked, at no cost.
     Off,
     /// Each new report is printed to standard error.
@@ -61,7 +61,7 @@ impl fmt::Display for Report {
 #[error("`{0}` is not a mode of the checkers; the modes are off, report and fail")]
 pub struct UnknownMode(String);
 
-impl FromStr for Mode {
+impl FromStr for ReportMode {
     type Err = UnknownMode;
 
     fn from_str(word: &str) -> Result<Self, UnknownMode> {
@@ -74,7 +74,7 @@ impl FromStr for Mode {
     }
 }
 
-impl fmt::Display for Mode {
+impl fmt::Display for ReportMode {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(match self {
             Self::Off => "off",
@@ -85,8 +85,8 @@ impl fmt::Display for Mode {
 }
 
 #[derive(Default)]
-struct Found {
-    mode: Mode,
+struct ListedFinding {
+    mode: ReportMode,
     /// Why the environment names no mode. Cleared when the program chooses one.
     misnamed: Option<String>,
     list: List,
@@ -109,7 +109,7 @@ struct List {
 
 /// What a list does with a finding.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Verdict {
+enum ListDecision {
     Known,
     /// The report with that place repairs it too, and did not name it yet.
     Also(usize),
@@ -125,7 +125,7 @@ impl List {
     }
 
     /// Takes a finding with a new key.
-    fn take(&mut self, finding: &Finding, mistake: &str) -> Verdict {
+    fn take(&mut self, finding: &ReportedFinding, mistake: &str) -> ListDecision {
         let (key, mistake) = (
             (finding.kind, finding.key.clone()),
             (finding.kind, mistake.to_owned()),
@@ -133,7 +133,7 @@ impl List {
         if let Some(place) = self.by_mistake.get(&mistake).copied() {
             self.by_key.insert(key, place);
             self.count(place);
-            return Verdict::Known;
+            return ListDecision::Known;
         }
         let repaired = finding.repaired_by.as_ref();
         let place = repaired.and_then(|by| self.by_key.get(by).copied());
@@ -142,9 +142,9 @@ impl List {
             self.also.extend([key, mistake]);
         }
         match place {
-            _ if known => Verdict::Known,
-            Some(place) => Verdict::Also(place),
-            None => Verdict::New,
+            _ if known => ListDecision::Known,
+            Some(place) => ListDecision::Also(place),
+            None => ListDecision::New,
         }
     }
 
@@ -170,19 +170,19 @@ impl List {
     }
 }
 
-static FOUND: LazyLock<Mutex<Found>> = LazyLock::new(|| {
+static FOUND: LazyLock<Mutex<ListedFinding>> = LazyLock::new(|| {
     let (mode, misnamed) = match mode_from_environment() {
         Ok(mode) => (mode.unwrap_or_default(), None),
-        Err(error) => (Mode::default(), Some(format!("{VARIABLE}: {error}"))),
+        Err(error) => (ReportMode::default(), Some(format!("{VARIABLE}: {error}"))),
     };
-    Mutex::new(Found {
+    Mutex::new(ListedFinding {
         mode,
         misnamed,
-        ..Found::default()
+        ..ListedFinding::default()
     })
 });
 
-fn found() -> MutexGuard<'static, Found> {
+fn found() -> MutexGuard<'static, ListedFinding> {
     FOUND.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -190,7 +190,7 @@ fn found() -> MutexGuard<'static, Found> {
 ///
 /// # Errors
 /// When it names no mode.
-pub fn mode_from_environment() -> Result<Option<Mode>, UnknownMode> {
+pub fn mode_from_environment() -> Result<Option<ReportMode>, UnknownMode> {
     let word = env::var_os(VARIABLE).unwrap_or_default();
     if word.is_empty() {
         return Ok(None);
@@ -199,7 +199,7 @@ pub fn mode_from_environment() -> Result<Option<Mode>, UnknownMode> {
 }
 
 /// Chooses what becomes of reports from now on.
-pub fn set_mode(mode: Mode) {
+pub fn set_mode(mode: ReportMode) {
     let mut found = found();
     found.mode = mode;
     found.misnamed = None;
@@ -211,7 +211,7 @@ pub(crate) fn misnamed() -> Option<String> {
 }
 
 /// What becomes of reports.
-pub fn mode() -> Mode {
+pub fn mode() -> ReportMode {
     found().mode
 }
 
@@ -264,7 +264,7 @@ pub fn take() -> Vec<Report> {
 }
 
 /// What a checker tells the list.
-pub(crate) struct Finding {
+pub(crate) struct ReportedFinding {
     pub(crate) kind: Kind,
     /// Findings with the same key count as one.
     pub(crate) key: String,
@@ -298,7 +298,7 @@ pub(crate) fn add(kind: Kind, key: String, operations: Vec<u64>, text: impl FnOn
         }
     }
     let words = Plain(key.clone(), Cell::new(Some(text)));
-    let finding = Finding {
+    let finding = ReportedFinding {
         kind,
         key,
         operations,
@@ -308,12 +308,12 @@ pub(crate) fn add(kind: Kind, key: String, operations: Vec<u64>, text: impl FnOn
 }
 
 /// As [`add`], for findings that are more than a text.
-pub(crate) fn add_finding(finding: Finding, words: &impl Words) {
+pub(crate) fn add_finding(finding: ReportedFinding, words: &impl Words) {
     let mut found = found();
-    if found.mode == Mode::Off {
+    if found.mode == ReportMode::Off {
         return;
     }
-    let Finding { kind, key, .. } = &finding;
+    let ReportedFinding { kind, key, .. } = &finding;
     let known = found.list.counts(*kind, key);
     let since = found.since.as_mut();
     let known_since = since.is_none_or(|list| list.counts(*kind, key));
@@ -322,29 +322,29 @@ pub(crate) fn add_finding(finding: Finding, words: &impl Words) {
     }
     let mistake = words.mistake();
     let verdict = |list: &mut List, known| match known {
-        true => Verdict::Known,
+        true => ListDecision::Known,
         false => list.take(&finding, &mistake),
     };
     let now = verdict(&mut found.list, known);
     let since = found.since.as_mut();
-    let since = since.map_or(Verdict::Known, |list| verdict(list, known_since));
+    let since = since.map_or(ListDecision::Known, |list| verdict(list, known_since));
     let is_printed = found.outer.is_none();
     if [now, since]
         .iter()
-        .any(|verdict| matches!(verdict, Verdict::Also(_)))
+        .any(|verdict| matches!(verdict, ListDecision::Also(_)))
     {
         let line = format!("also:    {}", words.also());
-        if let Verdict::Also(place) = now {
+        if let ListDecision::Also(place) = now {
             if is_printed {
                 crate::say!("software GPU: {line}");
             }
             found.list.add_pair(place, &line, &finding.operations);
         }
-        if let (Verdict::Also(place), Some(list)) = (since, &mut found.since) {
+        if let (ListDecision::Also(place), Some(list)) = (since, &mut found.since) {
             list.add_pair(place, &line, &finding.operations);
         }
     }
-    if now != Verdict::New && since != Verdict::New {
+    if now != ListDecision::New && since != ListDecision::New {
         return;
     }
     let report = Report {
@@ -354,13 +354,13 @@ pub(crate) fn add_finding(finding: Finding, words: &impl Words) {
         operations: finding.operations.clone(),
         also: Vec::new(),
     };
-    if now == Verdict::New {
+    if now == ListDecision::New {
         if is_printed {
             crate::say!("software GPU: {}", report.text);
         }
         found.list.push(key, mistake.clone(), report.clone());
     }
-    if let (Verdict::New, Some(list)) = (since, &mut found.since) {
+    if let (ListDecision::New, Some(list)) = (since, &mut found.since) {
         list.push(key, mistake, report);
     }
 }
@@ -432,7 +432,7 @@ mod tests {
     }
 
     fn find_mistake(key: &str, mistake: &'static str, repaired_by: Option<&str>) {
-        let finding = Finding {
+        let finding = ReportedFinding {
             kind: Kind::Race,
             key: key.to_owned(),
             operations: Vec::new(),
@@ -473,8 +473,8 @@ mod tests {
 
     #[test]
     fn modes_are_read_by_name() {
-        assert_eq!("fail".parse(), Ok(Mode::Fail));
-        let error = "on".parse::<Mode>().expect_err("no mode");
+        assert_eq!("fail".parse(), Ok(ReportMode::Fail));
+        let error = "on".parse::<ReportMode>().expect_err("no mode");
         assert_eq!(
             error.to_string(),
             "`on` is not a mode of the checkers; the modes are off, report and fail"

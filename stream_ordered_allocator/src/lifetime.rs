@@ -27,7 +27,7 @@ pub const A: f32 = 2.0;
 const OTHER_WORK: u32 = 1 << 18; // half a millisecond: longer than the writer needs to store its next batch
 
 /// Two streams, what they share, and a pool.
-pub struct Program {
+pub struct LifetimeTest {
     kernels: Kernels,
     pub writer: Stream,
     pub reader: Stream,
@@ -44,7 +44,7 @@ pub struct Program {
 /// Where the freed memory was, and where the next batch is.
 pub type Places = [DevicePointer<f32>; 2];
 
-impl Program {
+impl LifetimeTest {
     pub fn new(elements: usize) -> Result<Self> {
         let [writer, reader] = stream::non_blocking_named(["writer", "reader"])?;
         let batch = LockedBuffer::new(&0.0, elements)?;

@@ -47,7 +47,7 @@ pub fn batch(pool: &MemoryPool, bytes: usize, stream: &Stream) -> CudaResult<()>
 }
 
 /// A stream that frees memory, and another one that allocates.
-pub struct Scene {
+pub struct TwoStreams {
     kernels: Kernels,
     pub first: Stream,
     pub second: Stream,
@@ -58,7 +58,7 @@ pub struct Scene {
 /// Where the freed memory was, and the next allocation.
 pub type Next = (DevicePointer<u8>, CudaResult<DeviceBuffer<u8>>);
 
-impl Scene {
+impl TwoStreams {
     pub fn new() -> anyhow::Result<Self> {
         let [first, second] = stream::non_blocking_named(["first", "second"])?;
         let event = Event::new(EventFlags::DISABLE_TIMING)?;

@@ -27,13 +27,13 @@ pub fn in_order(steps: usize) -> impl Iterator<Item = (usize, usize)> {
 }
 
 /// Where a layer's pages are.
-pub struct Table {
+pub struct PageAddresses {
     pub addresses: DeviceBuffer<DevicePointer<f32>>,
     /// Tokens of a page.
     pub page_tokens: usize,
 }
 
-impl Table {
+impl PageAddresses {
     /// The table of these pages.
     pub fn new(
         pages: impl Iterator<Item = DevicePointer<f32>>,
@@ -47,7 +47,7 @@ impl Table {
 /// A layer's cache, and the keys and values that are to be appended to it.
 pub struct Cache {
     pub pages: Vec<DeviceBuffer<f32>>,
-    pub table: Table,
+    pub table: PageAddresses,
     keys: DeviceBuffer<f32>,
     values: DeviceBuffer<f32>,
 }
@@ -56,7 +56,7 @@ impl Cache {
     /// A cache without pages, and a table with room for all of them.
     pub fn without_pages([keys, values]: [&[f32]; 2], page_tokens: usize) -> CudaResult<Self> {
         let pages = (keys.len() / WIDTH).div_ceil(page_tokens);
-        let table = Table::new((0..pages).map(|_| DevicePointer::null()), page_tokens)?;
+        let table = PageAddresses::new((0..pages).map(|_| DevicePointer::null()), page_tokens)?;
         let (keys, values) = (DeviceBuffer::from_slice(keys)?, DeviceBuffer::from_slice(values)?);
         Ok(Self { pages: Vec::new(), table, keys, values })
     }
@@ -68,7 +68,7 @@ impl Cache {
             cache.pages.push(DeviceBuffer::zeroed(page_len(page_tokens))?);
         }
         let addresses = cache.pages.iter().map(|page| page.as_device_ptr());
-        cache.table = Table::new(addresses, page_tokens)?;
+        cache.table = PageAddresses::new(addresses, page_tokens)?;
         Ok(cache)
     }
 
@@ -97,7 +97,7 @@ impl Kernels {
     /// Attention over the first `tokens` tokens.
     pub fn launch_attention(
         &self,
-        table: &Table,
+        table: &PageAddresses,
         tokens: usize,
         query: &DeviceSlice<f32>,
         output: &mut DeviceSlice<f32>,

@@ -14,7 +14,7 @@
 //! As long as attention takes longer than a copy, what remains of the copies is the first, and the short gaps between
 //! kernels. Copies during which no kernel runs for longer would prove this wrong.
 
-use crate::cache::{Kernels, LAYERS, Table, in_order, page_len};
+use crate::cache::{Kernels, LAYERS, PageAddresses, in_order, page_len};
 use crate::sequences::Sequences;
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -28,14 +28,14 @@ pub struct Decode {
     pub tokens: usize,
     /// By layer: all its pages, one behind the other.
     pub on_host: Vec<LockedBuffer<f32>>,
-    pub slots: Vec<Slot>,
+    pub slots: Vec<LayerSlot>,
     pub sequences: Sequences,
 }
 
 /// Room for a layer, and an event for each time that it changes hands.
-pub struct Slot {
+pub struct LayerSlot {
     pub pages: DeviceBuffer<f32>,
-    table: Table,
+    table: PageAddresses,
     filled: Event,
     read: Event,
 }
@@ -50,10 +50,10 @@ impl Decode {
         for _ in 0..BUFFERS {
             let pages = DeviceBuffer::zeroed(all * len)?;
             let address = |page| pages.index(page * len..).as_device_ptr();
-            let table = Table::new((0..all).map(address), page_tokens)?;
+            let table = PageAddresses::new((0..all).map(address), page_tokens)?;
             let filled = Event::new(EventFlags::DISABLE_TIMING)?;
             let read = Event::new(EventFlags::DISABLE_TIMING)?;
-            slots.push(Slot { pages, table, filled, read });
+            slots.push(LayerSlot { pages, table, filled, read });
         }
         let sequences = Sequences::new(queries, count)?;
         let kernels = Kernels::load(gpu_kernels::SM_70)?;
@@ -88,7 +88,12 @@ impl Decode {
     }
 
     /// Attention of all sequences over the layer in a slot.
-    pub fn launch_attention(&self, slot: &Slot, at: (usize, usize), stream: &Stream) -> Result<()> {
+    pub fn launch_attention(
+        &self,
+        slot: &LayerSlot,
+        at: (usize, usize),
+        stream: &Stream,
+    ) -> Result<()> {
         let context = (&slot.table, self.tokens);
         Ok(self.sequences.launch_attention(&self.kernels, context, at, stream)?)
     }

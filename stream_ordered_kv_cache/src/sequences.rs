@@ -1,6 +1,6 @@
 //! Sequences that attend to a cache: their queries and outputs on the device.
 
-use crate::cache::{Kernels, LAYERS, Table, WIDTH};
+use crate::cache::{Kernels, LAYERS, PageAddresses, WIDTH};
 use cuda_host::prelude::*;
 
 /// Sequences that pass through all layers in each step.
@@ -43,7 +43,7 @@ impl Sequences {
     pub fn launch_attention(
         &self,
         kernels: &Kernels,
-        (table, tokens): (&Table, usize),
+        (table, tokens): (&PageAddresses, usize),
         (step, layer): (usize, usize),
         stream: &Stream,
     ) -> CudaResult<()> {

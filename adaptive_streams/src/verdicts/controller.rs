@@ -18,7 +18,7 @@ use cuda_host::prelude::*;
 use examples_host::compare::Variants;
 use examples_host::identity::Differ;
 use examples_host::prelude::*;
-use known::Known;
+use known::CheckedRounds;
 use phases::phases;
 use regret::Regret;
 use std::cell::RefCell;
@@ -36,7 +36,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let streams = &stream::non_blocking_numbered(CHOICES[CHOICES.len() - 1])?;
     // A round of a model takes the CPU longer than the GPU that it models.
     let per_phase = part.by_times(100, 50);
-    let mut known = Known::new(streams, phases(per_phase), [SHORT, LONG[0], SHORT])?;
+    let mut known = CheckedRounds::new(streams, phases(per_phase), [SHORT, LONG[0], SHORT])?;
     let floors = calibrate(part, &mut known.rounds, streams)?;
     lengthen(part, &mut known, streams, &floors)?;
     let copies = part.alone(streams, || known.copies(CALIBRATION))? / CALIBRATION as u32;
@@ -48,7 +48,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let samples = waits.div_ceil(SAMPLED);
     let fixed = |count: usize| {
         let name = (format!("fixed-{count}"), format!("{count} streams"));
-        let rounds = move |known: &mut Known| -> Result<()> {
+        let rounds = move |known: &mut CheckedRounds| -> Result<()> {
             fixed(&mut known.rounds, count)?;
             known.ran = true;
             Ok(())
@@ -56,14 +56,14 @@ pub fn run(part: &mut Part) -> Result<()> {
         variant(name, &streams[..count], rounds).waits(waits)
     };
     let [two, four, eight, sixteen] = CHOICES.map(fixed);
-    let controller = variant("controller", streams, |known: &mut Known| {
+    let controller = variant("controller", streams, |known: &mut CheckedRounds| {
         logs.borrow_mut().push(adaptive(&mut known.rounds, &floors)?);
         known.ran = true;
         Ok(())
     });
     let controller =
         controller.waits(waits + samples).also(&[Differ::Waits, Differ::Calls]).chooses_streams();
-    let replay = variant(("replay", "replay of the log"), streams, |known: &mut Known| {
+    let replay = variant(("replay", "replay of the log"), streams, |known: &mut CheckedRounds| {
         replay(&mut known.rounds, logs.borrow().last().map_or(&[], Vec::as_slice))?;
         known.ran = true;
         Ok(())

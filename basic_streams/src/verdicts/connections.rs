@@ -3,7 +3,7 @@
 mod settings;
 
 use super::gate::Gate;
-use super::jobs::{Known, numbers, plan};
+use super::jobs::{CheckedJobs, numbers, plan};
 use crate::connections::{Jobs, ROUNDS};
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -28,12 +28,12 @@ fn measure(part: &mut Part) -> Result<Answer> {
     let (gate, numbers) = (Gate::new()?, numbers(2 * streams.len(), ROUNDS));
     let jobs = Jobs::new(&numbers)?;
     let output = jobs.output.index(..);
-    let mut known = Known::new(jobs, output, &numbers, ROUNDS);
+    let mut known = CheckedJobs::new(jobs, output, &numbers, ROUNDS);
     let one = gate
         .least(part, &streams[..1], plan(1), |start| Ok(known.jobs.one(&streams[0], start)?))?;
-    type Order = fn(&Jobs, &[Stream], &Event) -> CudaResult<()>;
-    let points =
-        STREAMS.map(|count| [(count, Jobs::depth_first as Order), (count, Jobs::breadth_first)]);
+    type SubmissionOrder = fn(&Jobs, &[Stream], &Event) -> CudaResult<()>;
+    let points = STREAMS
+        .map(|count| [(count, Jobs::depth_first as SubmissionOrder), (count, Jobs::breadth_first)]);
     let orders =
         part.at_points(5, points.as_flattened(), &mut known, |known, &(count, order)| {
             known.use_first(2 * count);

@@ -2,7 +2,7 @@
 
 mod letters;
 
-use super::jobs::{Known, numbers, plan};
+use super::jobs::{CheckedJobs, numbers, plan};
 use crate::cpu_overlap::{Job, ROUNDS};
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -13,7 +13,7 @@ const TEXT_BYTES: usize = 1 << 20;
 
 /// A kernel for the GPU, and letters for the CPU to count.
 struct Both {
-    gpu: Known<Job>,
+    gpu: CheckedJobs<Job>,
     cpu: Letters,
 }
 
@@ -35,7 +35,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let numbers = numbers(1, ROUNDS);
     let job = Job::new(&numbers)?;
     let output = job.output.index(..);
-    let gpu = Known::new(job, output, &numbers, ROUNDS);
+    let gpu = CheckedJobs::new(job, output, &numbers, ROUNDS);
     let mut both = Both { gpu, cpu: Letters::random(TEXT_BYTES) };
     let gpu = part.alone([&stream], || Ok(both.gpu.jobs.launch(&stream)?))?;
     let cpu = part.alone([], || {

@@ -1,6 +1,6 @@
 //! What is measured and claimed of default-stream.
 
-use super::jobs::{Known, numbers, plan};
+use super::jobs::{CheckedJobs, numbers, plan};
 use crate::default_stream::{Jobs, MULTIPLY_ADDS, ROUNDS};
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -35,14 +35,14 @@ pub fn run(part: &mut Part) -> Result<()> {
     let numbers = numbers(KERNELS, MULTIPLY_ADDS);
     let jobs = Jobs::new(&numbers)?;
     let output = jobs.output.index(..);
-    let mut known = Known::new(jobs, output, &numbers, MULTIPLY_ADDS);
+    let mut known = CheckedJobs::new(jobs, output, &numbers, MULTIPLY_ADDS);
     part.predict(format!(
         "On the legacy stream the {KERNELS} kernels run one by one. {OWN} blocking streams\n\
          run side by side, but stop for each legacy kernel; non-blocking streams do\n\
          not. Per-thread default streams behave as blocking ones."
     ));
 
-    let variants = variants! { known: Known<Jobs>, differ in Streams, Threads, Waits, HostWork;
+    let variants = variants! { known: CheckedJobs<Jobs>, differ in Streams, Threads, Waits, HostWork;
         ("legacy", "everything on legacy"), [legacy] => Ok(known.jobs.rounds([legacy; OWN])?);
         ("blocking", "blocking streams"), [a, b, c, legacy] => Ok(known.jobs.rounds([a, b, c])?);
         ("non-blocking", "non-blocking streams"), [d, e, f, legacy] => Ok(known.jobs.rounds([d, e, f])?);
@@ -60,7 +60,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let limits =
         [(None, None), (Some(0.8), None), (Some(0.9), Some(0.9)), (None, None), (Some(0.5), None)];
     for (outcome, (own, with_legacy)) in outcomes.iter().zip(limits) {
-        let Outcome { name: Label { id, text: name }, recording, .. } = outcome;
+        let MeasuredVariant { name: Label { id, text: name }, recording, .. } = outcome;
         if let Some(least) = own {
             let together = share(others_together(recording, "legacy").unwrap_or(0.0));
             expect! { part; "own-together/{id}", "{name}: kernels of the three streams overlap" => together.at_least(least); }
@@ -82,10 +82,10 @@ pub fn run(part: &mut Part) -> Result<()> {
 }
 
 /// Prints what each variant took, and how much of it several streams worked at the same time.
-fn show(part: &mut Part, outcomes: &[Outcome]) {
+fn show(part: &mut Part, outcomes: &[MeasuredVariant]) {
     let median = format!("median, {}", part.device().times());
     let mut table = Table::new(["variant", &median, "own together", "beside legacy"]);
-    for Outcome { name, recording, times, .. } in outcomes {
+    for MeasuredVariant { name, recording, times, .. } in outcomes {
         let own = others_together(recording, "legacy").map_or("-".to_owned(), units::percent);
         let with_legacy = units::percent(beside(recording, "legacy"));
         table.row([name.to_string(), units::time(times.median()), own, with_legacy]);

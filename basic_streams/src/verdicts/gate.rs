@@ -23,7 +23,7 @@ kernels! { use gpu_kernels::spin; }
 const PER_LAUNCH: Duration = Duration::from_micros(10);
 const LONGEST: Duration = Duration::from_millis(100);
 /// What is enqueued behind the event that opens the gate.
-type Body<'b> = &'b mut dyn FnMut(&Event) -> Result<()>;
+type GatedWork<'b> = &'b mut dyn FnMut(&Event) -> Result<()>;
 
 /// A gate, with a stream of its own.
 pub struct Gate {
@@ -49,7 +49,7 @@ impl Gate {
     }
 
     /// The time from the gate's opening to the end of what `body` enqueues; the host's time for enqueueing it.
-    fn pass(&self, shut: Duration, streams: &[Stream], body: Body) -> Result<[Duration; 2]> {
+    fn pass(&self, shut: Duration, streams: &[Stream], body: GatedWork) -> Result<[Duration; 2]> {
         CurrentContext::synchronize()?;
         let (gate, begin, ns) = (&self.stream, host_clock::now(), shut.as_nanos() as u64);
         // SAFETY: the kernel stores one number for its one block, and the buffer outlives it.

@@ -2,7 +2,7 @@
 
 mod chained;
 
-use crate::issue_order::Chains;
+use crate::issue_order::ChunkChains;
 use anyhow::Result;
 use chained::Chained;
 use cuda_host::prelude::*;
@@ -17,11 +17,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     let (n, first) = (streams.len(), &streams[0]);
     let mut chained = Chained::new(elements, streams)?;
 
-    let h = part.alone(streams, || chained.all(Chains::async_copy_in))?;
+    let h = part.alone(streams, || chained.all(ChunkChains::async_copy_in))?;
     let k = part.alone([first], || Ok(chained.chains.launch(0, first)?))?;
     let copies = part.alone(streams, || {
-        chained.all(Chains::async_copy_in)?;
-        chained.all(Chains::async_copy_out)
+        chained.all(ChunkChains::async_copy_in)?;
+        chained.all(ChunkChains::async_copy_out)
     })?;
     let (one_way, both_ways) = (h + k, copies + k);
     let [h, k, copies, in_only, in_and_out] = [h, k, copies, one_way, both_ways].map(units::time);
@@ -79,7 +79,7 @@ fn orders(
 }
 
 /// Which of two orders of issuing the same work is faster on this device, if either is.
-fn whether_order_matters([one, other]: &[Outcome; 2]) -> String {
+fn whether_order_matters([one, other]: &[MeasuredVariant; 2]) -> String {
     let ratio = one.median().div_duration_f64(other.median());
     let (fast, slow) = match ratio {
         0.97..=1.03 => return "On this device the order makes no difference.".to_owned(),

@@ -21,14 +21,14 @@ pub fn plan(count: usize) -> Plan {
 }
 
 /// Kernels whose results are known.
-pub struct Known<J> {
+pub struct CheckedJobs<J> {
     pub jobs: J,
     output: DeviceSlice<f32>,
     expected: Vec<f32>,
     used: usize,
 }
 
-impl<J> Known<J> {
+impl<J> CheckedJobs<J> {
     /// The kernels of `jobs` store their results in `output`.
     pub fn new(jobs: J, output: DeviceSlice<f32>, numbers: &[f32], rounds: u32) -> Self {
         let chain = |&x: &f32| (0..rounds).fold(x, |x, _| x.mul_add(FACTOR, SUMMAND));
@@ -42,7 +42,7 @@ impl<J> Known<J> {
     }
 }
 
-impl<J> Workload for Known<J> {
+impl<J> Workload for CheckedJobs<J> {
     fn poison(&mut self) -> Result<()> {
         Ok(self.output.set_8(0xFF)?)
     }

@@ -3,7 +3,7 @@
 mod scaling;
 
 use super::gate::Gate;
-use super::jobs::{Known, numbers, plan};
+use super::jobs::{CheckedJobs, numbers, plan};
 use crate::kernels::Jobs;
 use anyhow::{Result, bail};
 use examples_host::options::UsageError;
@@ -28,7 +28,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let numbers = numbers(KERNELS, rounds);
     let jobs = Jobs::new(most, &numbers, rounds)?;
     let output = jobs.output.index(..);
-    let mut known = Known::new(jobs, output, &numbers, rounds);
+    let mut known = CheckedJobs::new(jobs, output, &numbers, rounds);
     let (jobs, first) = (&known.jobs, &known.jobs.streams[..1]);
     let one = gate.least(part, first, plan(1), |start| Ok(jobs.round_robin(1, first, start)?))?;
     part.predict(format!(
@@ -40,11 +40,17 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = plan(KERNELS);
-    let scaling =
-        scaling::scaling(part, plan, one, &counts, &mut known, |Known { jobs, .. }, count| {
+    let scaling = scaling::scaling(
+        part,
+        plan,
+        one,
+        &counts,
+        &mut known,
+        |CheckedJobs { jobs, .. }, count| {
             let streams = &jobs.streams[..count];
             gate.time(streams, plan, |start| Ok(jobs.round_robin(KERNELS, streams, start)?))
-        })?;
+        },
+    )?;
     for count in [2, 4, 8].into_iter().filter(|count| counts.contains(count)) {
         let reached = share(scaling.reached(count)).at_least(0.85).for_any(&[Streams]);
         expect! { part; "reach-bound/streams-{count}", "{count} streams reach the bound" => reached; }

@@ -9,7 +9,7 @@ use cuda_host::prelude::*;
 use examples_host::answer::answer;
 use examples_host::identity::calls_of;
 use examples_host::prelude::*;
-use place::Place;
+use place::HostBuffer;
 use round_trip::RoundTrip;
 
 /// The calls that lock memory.
@@ -43,9 +43,9 @@ pub fn run(part: &mut Part) -> Result<()> {
         let sentence = "one memory is allocated page-locked, one registered afterwards";
         part.expect_calls(&format!("memory-{len}"), sentence, &calls, &LOCKED);
         let HostMemory { pageable, page_locked, registered } = memory;
-        all.push(Place::new("pageable", pageable));
-        all.push(Place::new("page-locked", page_locked));
-        all.push(Place::new("registered", registered));
+        all.push(HostBuffer::new("pageable", pageable));
+        all.push(HostBuffer::new("page-locked", page_locked));
+        all.push(HostBuffer::new("registered", registered));
     }
     let into = |host: &[u32]| Ok(copy_in(host, device, stream)?);
     let out = |host: &mut [u32]| Ok(copy_out(host, device, stream)?);

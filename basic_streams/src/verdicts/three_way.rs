@@ -65,7 +65,7 @@ fn compare(
     roles: Roles,
     (group, kernel): (&'static str, &str),
     whole: Stages,
-) -> Result<([Outcome; 4], Stages)> {
+) -> Result<([MeasuredVariant; 4], Stages)> {
     let (one, four) = (roles[0], &stream::non_blocking_named(["A", "B", "C", "D"])?);
     let (bytes, chunks) = (size_of_val(&pipeline.input[..]), pipeline.chunks.len());
     let mut alone = part.alone_in_turn(pipeline, stages(roles, chunks))?;
@@ -107,7 +107,7 @@ fn compare(
             }
         }
     }
-    let Outcome { recording, .. } = &outcomes[0];
+    let MeasuredVariant { recording, .. } = &outcomes[0];
     let waits = host_waits::count(recording);
     let each_chunk =
         truth(waits == chunks, format!("{waits} waits"), chunks).in_records_of(recording);

@@ -1,7 +1,7 @@
 //! What a launch passes for a kernel's parameters.
 //!
-//! `cuLaunchKernel` takes an array of pointers to the arguments. [`Argument`] says which host type may stand for which
-//! parameter and turns it into the value that the driver reads; [`Arguments`] does so for a tuple and puts the pointers
+//! `cuLaunchKernel` takes an array of pointers to the arguments. [`KernelArgument`] says which host type may stand for which
+//! parameter and turns it into the value that the driver reads; [`KernelArguments`] does so for a tuple and puts the pointers
 //! into an array on the stack. `#[kernel]` makes a slice two parameters, hence two pointers.
 
 use cust::memory::{DeviceBuffer, DeviceCopy, DevicePointer, DeviceSlice};
@@ -45,7 +45,7 @@ fn address<T>(value: &T) -> *mut c_void {
     message = "a launch cannot pass `{Self}` for a kernel's parameter of type `{P}`",
     label = "the kernel's parameter is `{P}`"
 )]
-pub trait Argument<P> {
+pub trait KernelArgument<P> {
     /// What the driver reads.
     type Passed: Passed;
 
@@ -62,7 +62,7 @@ macro_rules! scalars {
             }
         }
 
-        impl Argument<$scalar> for $scalar {
+        impl KernelArgument<$scalar> for $scalar {
             type Passed = Self;
 
             #[inline]
@@ -78,7 +78,7 @@ scalars!(u8 i8 u16 i16 u32 i32 u64 i64 f32 f64);
 /// Numbers of the device's pointer width, 64 bits, which a host of 32 bits widens.
 macro_rules! widened {
     ($($scalar:ty as $passed:ty),*) => {$(
-        impl Argument<$scalar> for $scalar {
+        impl KernelArgument<$scalar> for $scalar {
             type Passed = $passed;
 
             #[inline]
@@ -93,7 +93,7 @@ widened!(usize as u64, isize as i64);
 
 macro_rules! slices {
     ($($parameter:ty: $argument:ty;)*) => {$(
-        impl<T: DeviceCopy> Argument<$parameter> for $argument {
+        impl<T: DeviceCopy> KernelArgument<$parameter> for $argument {
             type Passed = PassedSlice<T>;
 
             #[inline]
@@ -113,7 +113,7 @@ slices! {
 
 macro_rules! pointers {
     ($($parameter:ty: [$element:ty] $argument:ty, $pointer:expr;)*) => {$(
-        impl<T: DeviceCopy> Argument<$parameter> for $argument {
+        impl<T: DeviceCopy> KernelArgument<$parameter> for $argument {
             type Passed = DevicePointer<$element>;
 
             #[inline]
@@ -145,14 +145,14 @@ pointers! {
     message = "the kernel's parameters are `{P}`, but the launch passes `{Self}`",
     label = "not as many arguments as the kernel has parameters"
 )]
-pub trait Arguments<P> {
+pub trait KernelArguments<P> {
     /// Calls `launch` with an array of pointers to the arguments, which lives as long as the call.
     fn with_pointers<R>(self, launch: impl FnOnce(&[*mut c_void]) -> R) -> R;
 }
 
 macro_rules! tuples {
     ($($P:ident $A:ident $argument:ident)*) => {
-        impl<$($P, $A: Argument<$P>),*> Arguments<($($P,)*)> for ($($A,)*) {
+        impl<$($P, $A: KernelArgument<$P>),*> KernelArguments<($($P,)*)> for ($($A,)*) {
             #[inline]
             fn with_pointers<R>(self, launch: impl FnOnce(&[*mut c_void]) -> R) -> R {
                 /// A slice takes two.

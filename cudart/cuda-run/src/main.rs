@@ -24,7 +24,7 @@ use clap::{Parser, ValueEnum};
 /// needs: the shared runtime, and PTX in the program. `cuda-run PROGRAM ARGUMENTS` runs a program on the software GPU.
 #[derive(Parser)]
 #[command(name = "cuda-run", version)]
-struct Arguments {
+struct CommandLine {
     /// The race and memory checkers: off, report to standard error, or fail (exit code 1) on a report [default:
     /// $SOFTWARE_GPU_RACES, else report]
     #[arg(long)]
@@ -67,7 +67,7 @@ impl Races {
 const USAGE: u8 = 2;
 
 fn main() -> ExitCode {
-    let arguments = Arguments::parse();
+    let arguments = CommandLine::parse();
     let done = match is_nvcc(&arguments.command[0]) {
         true => nvcc::run(&arguments),
         false => program::run(&arguments),

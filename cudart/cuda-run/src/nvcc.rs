@@ -5,13 +5,13 @@ use std::ffi::{OsStr, OsString};
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode};
 
-use crate::{Arguments, exit_code, libraries};
+use crate::{CommandLine, exit_code, libraries};
 
 /// Compiles.
 ///
 /// # Errors
 /// A sentence, when there is no nvcc or it cannot be started.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
+pub fn run(arguments: &CommandLine) -> Result<ExitCode, String> {
     let nvcc = find(&arguments.command[0])?;
     let libraries = libraries::folder()?;
     let mut command = Command::new(&nvcc);

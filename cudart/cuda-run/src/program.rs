@@ -8,14 +8,14 @@ use std::process::{Command, ExitCode};
 
 use memchr::memmem;
 
-use crate::timeline::Timeline;
-use crate::{Arguments, exit_code, libraries, python};
+use crate::timeline::TimelineOutput;
+use crate::{CommandLine, exit_code, libraries, python};
 
 /// Runs it with its own input and output. The reports of the checkers go to standard error.
 ///
 /// # Errors
 /// A sentence, when the program cannot be started or would not find the software GPU.
-pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
+pub fn run(arguments: &CommandLine) -> Result<ExitCode, String> {
     let name = &arguments.command[0];
     let libraries = libraries::folder()?;
     if let Some(file) = file_of(name) {
@@ -24,7 +24,7 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, String> {
     let timeline = arguments
         .timeline
         .as_deref()
-        .map(Timeline::new)
+        .map(TimelineOutput::new)
         .transpose()?;
     let mut command = Command::new(name);
     command

@@ -7,13 +7,13 @@ use std::process::Command;
 use crate::libraries::beside_this_program;
 
 /// Where a timeline goes.
-pub struct Timeline {
+pub struct TimelineOutput {
     file: PathBuf,
     /// The option of `chapter timeline` that draws the file; none if the data is all.
     option: Option<&'static str>,
 }
 
-impl Timeline {
+impl TimelineOutput {
     /// # Errors
     /// A sentence, when the file's name does not end in `.html`, `.svg` or `.json`.
     pub fn new(file: &Path) -> Result<Self, String> {
@@ -95,7 +95,8 @@ mod tests {
 
     #[test]
     fn the_name_says_how_a_timeline_is_drawn() {
-        let option = |name: &str| Timeline::new(Path::new(name)).map(|timeline| timeline.option);
+        let option =
+            |name: &str| TimelineOutput::new(Path::new(name)).map(|timeline| timeline.option);
         assert_eq!(option("a.html"), Ok(Some("--html")));
         assert_eq!(option("a.svg"), Ok(Some("--svg")));
         assert_eq!(option("a.json"), Ok(None));

@@ -19,7 +19,7 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 use std::sync::{Mutex, PoisonError};
 
 /// `nvJitLinkHandle` and `nvJitLinkResult`.
-type Handle = *mut c_void;
+type LinkHandle = *mut c_void;
 type Code = c_int;
 
 const SUCCESS: Code = 0;
@@ -39,7 +39,7 @@ struct Link {
 
 static LINKS: Mutex<BTreeMap<usize, Link>> = Mutex::new(BTreeMap::new());
 
-fn with<T>(handle: Handle, function: impl FnOnce(&mut Link) -> T) -> T {
+fn with<T>(handle: LinkHandle, function: impl FnOnce(&mut Link) -> T) -> T {
     let mut links = LINKS.lock().unwrap_or_else(PoisonError::into_inner);
     function(links.entry(handle as usize).or_default())
 }
@@ -67,7 +67,7 @@ macro_rules! forward {
 /// `options` has that many strings, and `handle` room for a handle.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvJitLinkCreate(
-    handle: *mut Handle,
+    handle: *mut LinkHandle,
     count: c_uint,
     options: *const *const c_char,
 ) -> Code {
@@ -83,7 +83,7 @@ unsafe extern "C" fn nvJitLinkCreate(
         all.push(c"-ptx".as_ptr());
     }
     let code = forward!(nvJitLinkCreate(
-        handle => *mut Handle, all.len() as c_uint => c_uint, all.as_ptr() => *const *const c_char
+        handle => *mut LinkHandle, all.len() as c_uint => c_uint, all.as_ptr() => *const *const c_char
     ));
     if code == SUCCESS {
         // SAFETY: the call has written it.
@@ -100,7 +100,7 @@ unsafe extern "C" fn nvJitLinkCreate(
 /// # Safety
 /// `handle` is null or a handle.
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvJitLinkDestroy(handle: *mut Handle) -> Code {
+unsafe extern "C" fn nvJitLinkDestroy(handle: *mut LinkHandle) -> Code {
     // SAFETY: the caller passes a handle.
     if let Some(handle) = unsafe { handle.as_ref() } {
         LINKS
@@ -108,14 +108,14 @@ unsafe extern "C" fn nvJitLinkDestroy(handle: *mut Handle) -> Code {
             .unwrap_or_else(PoisonError::into_inner)
             .remove(&(*handle as usize));
     }
-    forward!(nvJitLinkDestroy(handle => *mut Handle))
+    forward!(nvJitLinkDestroy(handle => *mut LinkHandle))
 }
 
 /// # Safety
 /// `data` has `bytes` bytes, and `name` is null or a string.
 #[unsafe(no_mangle)]
 unsafe extern "C" fn nvJitLinkAddData(
-    handle: Handle,
+    handle: LinkHandle,
     kind: c_uint,
     data: *const c_void,
     bytes: usize,
@@ -129,18 +129,22 @@ unsafe extern "C" fn nvJitLinkAddData(
         }
     }
     forward!(nvJitLinkAddData(
-        handle => Handle, kind => c_uint, data => *const c_void, bytes => usize, name => *const c_char
+        handle => LinkHandle, kind => c_uint, data => *const c_void, bytes => usize, name => *const c_char
     ))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvJitLinkAddFile(handle: Handle, kind: c_uint, name: *const c_char) -> Code {
-    forward!(nvJitLinkAddFile(handle => Handle, kind => c_uint, name => *const c_char))
+unsafe extern "C" fn nvJitLinkAddFile(
+    handle: LinkHandle,
+    kind: c_uint,
+    name: *const c_char,
+) -> Code {
+    forward!(nvJitLinkAddFile(handle => LinkHandle, kind => c_uint, name => *const c_char))
 }
 
 #[unsafe(no_mangle)]
-unsafe extern "C" fn nvJitLinkComplete(handle: Handle) -> Code {
-    let code = forward!(nvJitLinkComplete(handle => Handle));
+unsafe extern "C" fn nvJitLinkComplete(handle: LinkHandle) -> Code {
+    let code = forward!(nvJitLinkComplete(handle => LinkHandle));
     if code != SUCCESS {
         return code;
     }
@@ -166,15 +170,15 @@ unsafe extern "C" fn nvJitLinkComplete(handle: Handle) -> Code {
 }
 
 /// What NVIDIA's library has linked.
-fn linked_ptx(handle: Handle) -> Result<Vec<u8>, Code> {
+fn linked_ptx(handle: LinkHandle) -> Result<Vec<u8>, Code> {
     let mut bytes = 0_usize;
-    let code = forward!(nvJitLinkGetLinkedPtxSize(handle => Handle, &raw mut bytes => *mut usize));
+    let code =
+        forward!(nvJitLinkGetLinkedPtxSize(handle => LinkHandle, &raw mut bytes => *mut usize));
     if code != SUCCESS {
         return Err(code);
     }
     let mut text = vec![0_u8; bytes];
-    let code =
-        forward!(nvJitLinkGetLinkedPtx(handle => Handle, text.as_mut_ptr().cast() => *mut c_char));
+    let code = forward!(nvJitLinkGetLinkedPtx(handle => LinkHandle, text.as_mut_ptr().cast() => *mut c_char));
     if code == SUCCESS { Ok(text) } else { Err(code) }
 }
 
@@ -184,7 +188,7 @@ macro_rules! result {
         /// # Safety
         /// `bytes` is null or has room for a number.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $size(handle: Handle, bytes: *mut usize) -> Code {
+        unsafe extern "C" fn $size(handle: LinkHandle, bytes: *mut usize) -> Code {
             // SAFETY: as the caller's.
             match unsafe { bytes.as_mut() } {
                 Some(bytes) => with(handle, |link| *bytes = link.result.len()),
@@ -196,7 +200,7 @@ macro_rules! result {
         /// # Safety
         /// `to` is null or has as much room as the result is long.
         #[unsafe(no_mangle)]
-        unsafe extern "C" fn $content(handle: Handle, to: *mut c_void) -> Code {
+        unsafe extern "C" fn $content(handle: LinkHandle, to: *mut c_void) -> Code {
             if to.is_null() {
                 return INVALID_INPUT;
             }
@@ -224,11 +228,11 @@ macro_rules! forwarded {
 }
 
 forwarded! {
-    nvJitLinkGetLinkedLTOIRSize(handle: Handle, bytes: *mut usize);
-    nvJitLinkGetLinkedLTOIR(handle: Handle, to: *mut c_void);
-    nvJitLinkGetErrorLogSize(handle: Handle, bytes: *mut usize);
-    nvJitLinkGetErrorLog(handle: Handle, to: *mut c_char);
-    nvJitLinkGetInfoLogSize(handle: Handle, bytes: *mut usize);
-    nvJitLinkGetInfoLog(handle: Handle, to: *mut c_char);
+    nvJitLinkGetLinkedLTOIRSize(handle: LinkHandle, bytes: *mut usize);
+    nvJitLinkGetLinkedLTOIR(handle: LinkHandle, to: *mut c_void);
+    nvJitLinkGetErrorLogSize(handle: LinkHandle, bytes: *mut usize);
+    nvJitLinkGetErrorLog(handle: LinkHandle, to: *mut c_char);
+    nvJitLinkGetInfoLogSize(handle: LinkHandle, bytes: *mut usize);
+    nvJitLinkGetInfoLog(handle: LinkHandle, to: *mut c_char);
     nvJitLinkVersion(major: *mut c_uint, minor: *mut c_uint);
 }

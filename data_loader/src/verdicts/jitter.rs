@@ -51,7 +51,7 @@ pub fn run(part: &mut Part) -> Result<()> {
         part.chart(&outcome.name, &outcome.recording, Rows::Streams);
     }
     let [_, two, four] = &outcomes;
-    let idle = |outcome: &Outcome| share(idle(&outcome.recording));
+    let idle = |outcome: &MeasuredVariant| share(idle(&outcome.recording));
     expect! { part;
         "waits/depth-2", "depth 2: the GPU waits for the long loads" => idle(two).at_least(0.1);
         "fed/depth-4", "depth 4: the GPU hardly waits" => idle(four).at_most(0.05);

@@ -3,10 +3,10 @@
 mod measure;
 
 use super::loading::Feed;
-use crate::depth::{LEN, Pipeline, Slot};
+use crate::depth::{BatchSlot, LEN, LoaderPipeline};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::few_values::{Batch, Expected};
+use examples_host::few_values::{Batch, ExpectedValues};
 use examples_host::prelude::*;
 use examples_host::threads::on_threads;
 use gpu_kernels::{FACTOR, SUMMAND};
@@ -18,17 +18,18 @@ pub const BATCHES: usize = 16;
 
 /// A ring of buffers for each thread.
 pub struct Loader {
-    rings: Vec<Mutex<Vec<Slot>>>,
-    pipeline: Pipeline,
+    rings: Vec<Mutex<Vec<BatchSlot>>>,
+    pipeline: LoaderPipeline,
     /// What each load takes.
     loads: Vec<Duration>,
-    expected: Expected,
+    expected: ExpectedValues,
 }
 
 impl Loader {
     /// Rings for `threads` threads that prefetch up to `depth` batches each.
     pub fn new(part: &Part, Feed { threads, depth }: Feed) -> Result<Self> {
-        let ring = |_| Ok(Mutex::new((0..=depth).map(|_| Slot::new()).collect::<Result<_>>()?));
+        let ring =
+            |_| Ok(Mutex::new((0..=depth).map(|_| BatchSlot::new()).collect::<Result<_>>()?));
         // Some 2 and 0.1 ms: on a real CPU a batch cannot be loaded in less than 0.5 ms. A cache that does not hold the rings makes
         // some kernels longer than others: more arithmetic hides that.
         let small_cache = part.device().l2_cache()? < (threads * (depth + 1) * 4 * LEN) as u64;
@@ -36,9 +37,9 @@ impl Loader {
         let after = |x| (0..rounds).fold(x, |x: f32, _| x.mul_add(FACTOR, SUMMAND));
         Ok(Self {
             rings: (0..threads).map(ring).collect::<Result<_>>()?,
-            pipeline: Pipeline::new(BATCHES, rounds)?,
+            pipeline: LoaderPipeline::new(BATCHES, rounds)?,
             loads: vec![Duration::ZERO; BATCHES],
-            expected: Expected::by(after),
+            expected: ExpectedValues::by(after),
         })
     }
 

@@ -13,11 +13,11 @@ use examples_host::prelude::*;
 use rate::{rates, show_rates};
 
 /// The copies, of data that differs from GPU to GPU.
-struct Known {
+struct CheckedCopies {
     copies: Copies,
 }
 
-impl Known {
+impl CheckedCopies {
     fn new(elements: usize) -> Result<Self> {
         let mut copies = Copies::new(elements)?;
         for (gpu, host) in copies.host.iter_mut().enumerate() {
@@ -31,7 +31,7 @@ fn seed(gpu: usize) -> Seed {
     Seed::new(70 + gpu as u64)
 }
 
-impl Workload for Known {
+impl Workload for CheckedCopies {
     fn poison(&mut self) -> Result<()> {
         gpus::on_each(&self.copies.contexts, |gpu| Ok(self.copies.data[gpu].set_8(0xFF)?))?;
         Ok(())
@@ -61,7 +61,7 @@ fn check_all(
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
     let elements = part.elements_by_times::<u32>(ByteSize::mib(256), ByteSize::mib(16))?;
-    let mut known = Known::new(elements)?;
+    let mut known = CheckedCopies::new(elements)?;
     let (gpus, bytes) = (known.copies.contexts.len(), elements * size_of::<u32>());
     let streams = &gpus::streams(&known.copies.contexts, "copies")?[..];
     part.predict(format!(
@@ -69,7 +69,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().bytes_in(gpus * bytes);
-    let variants = variants! { known: Known, differ in Events;
+    let variants = variants! { known: CheckedCopies, differ in Events;
         ("in-turn", "one GPU after the other"), streams => Ok(known.copies.in_turn(streams)?);
         ("at-once", "all GPUs at once"), streams => Ok(known.copies.at_once(streams)?);
     };
@@ -85,8 +85,9 @@ pub fn run(part: &mut Part) -> Result<()> {
     let arrived =
         check_all(&known.copies.contexts, &known.copies.arrived, |gpu| (gpu + gpus - 1) % gpus);
     let arrived = checked(arrived, "elements")?;
-    let together =
-        |outcome: &measure::Outcome| share(others_together(&outcome.recording, "").unwrap_or(0.0));
+    let together = |outcome: &measure::MeasuredVariant| {
+        share(others_together(&outcome.recording, "").unwrap_or(0.0))
+    };
     expect! { part;
         "elements/over", "every element arrives at the next GPU" => arrived;
         "overlap/in-turn", "in turn: no copy overlaps another" => together(in_turn).at_most(0.01);

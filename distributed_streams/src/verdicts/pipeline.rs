@@ -5,9 +5,9 @@ mod known;
 use crate::gpus;
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::bubble::Pipeline;
+use examples_host::bubble::MicroBatchPipeline;
 use examples_host::prelude::*;
-use known::Known;
+use known::CheckedStages;
 use std::time::Duration;
 
 /// The part.
@@ -20,7 +20,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let copies = &gpus::streams(&contexts, "to next")?[..];
     let streams: Vec<&Stream> = compute.iter().chain(&copies[..gpus - 1]).collect();
     let all = || streams.iter().copied();
-    let mut known = Known::new(&contexts, len, batches, rounds)?;
+    let mut known = CheckedStages::new(&contexts, len, batches, rounds)?;
     part.predict(format!(
         "{gpus} stages and M micro-batches: of M + {gpus} - 1 steps each stage works in M. The more micro-batches, the smaller the bubble."
     ));
@@ -35,7 +35,7 @@ pub fn run(part: &mut Part) -> Result<()> {
         })?;
         stage = stage.max(all / batches as u32);
     }
-    let pipeline = Pipeline { stages: gpus, stage };
+    let pipeline = MicroBatchPipeline { stages: gpus, stage };
     let counts: Vec<usize> =
         (0..).map(|power| 1 << power).take_while(|&count| count <= batches).collect();
     let bubbles = part.bubbles(pipeline, &counts, &mut known, all(), |known, batches| {
@@ -44,7 +44,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     })?;
 
     let plan = Plan::new().launches(batches * gpus, batches * gpus * len);
-    let variants = variants! { known: Known, differ in Events;
+    let variants = variants! { known: CheckedStages, differ in Events;
         "host-sync", all() => Ok(known.stages.host_sync(compute, copies)?),
             waits batches * (2 * gpus - 1), also Waits;
         ("in-turn", "one micro-batch at a time"), all() => Ok(known.stages.in_turn(compute, copies)?);

@@ -1,15 +1,15 @@
 //! What is claimed of circular-wait.
 
-use crate::circular_wait::{Pair, ROUNDS, STEPS};
+use crate::circular_wait::{ROUNDS, STEPS, StreamPair};
 use anyhow::Result;
 use examples_host::prelude::*;
-use examples_host::twins::{Outcome, Program};
+use examples_host::twins::{Program, TwinResult};
 use gpu_kernels::{FACTOR, SUMMAND};
 use std::array;
 
 const DATA: Seed = Seed::new(8);
 
-fn program(which: Program, pair: &mut Pair) -> Result<Outcome> {
+fn program(which: Program, pair: &mut StreamPair) -> Result<TwinResult> {
     match which {
         Program::Racy => pair.circle()?,
         Program::Fixed => pair.in_order()?,
@@ -27,7 +27,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     );
     part.twins(
         &["kernel `fma_chain`", "stream `a`", "stream `b`"],
-        |_| Pair::new(&array::from_fn(|i| DATA.f32(i))),
+        |_| StreamPair::new(&array::from_fn(|i| DATA.f32(i))),
         program,
     )?;
     part.take_away("Events cannot deadlock, but a wait before its record orders nothing.");

@@ -9,12 +9,12 @@ use gpu_kernels::{FACTOR, SUMMAND};
 const DATA: Seed = Seed::new(7);
 
 /// The tiles, and the expected results.
-struct Known {
+struct CheckedTiles {
     tiles: Tiles,
     expected: Vec<f32>,
 }
 
-impl Known {
+impl CheckedTiles {
     fn new() -> Result<Self> {
         let given: Vec<f32> = (0..TILES * TILE).map(|i| DATA.f32(i)).collect();
         let twice = |&x: &f32| (0..2 * ROUNDS).fold(x, |x, _| x.mul_add(FACTOR, SUMMAND));
@@ -22,7 +22,7 @@ impl Known {
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedTiles {
     fn poison(&mut self) -> Result<()> {
         self.tiles.produced.set_8(0xFF)?;
         Ok(self.tiles.consumed.set_8(0xFF)?)
@@ -39,7 +39,7 @@ impl Workload for Known {
 pub fn run(part: &mut Part) -> Result<()> {
     let [produce, consume] = &stream::non_blocking_named(["produce", "consume"])?;
     let both = [produce, consume];
-    let mut known = Known::new()?;
+    let mut known = CheckedTiles::new()?;
     let Tiles { given, produced, consumed, .. } = &known.tiles;
     let alone = |buffers, stream| {
         let all = || (0..TILES).try_for_each(|tile| known.tiles.launch(buffers, tile, stream));
@@ -59,7 +59,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(2 * TILES, 2 * TILES * TILE);
-    let variants = variants! { known: Known, differ in Events;
+    let variants = variants! { known: CheckedTiles, differ in Events;
         ("one-event", "one event"), both => known.tiles.chunks_of(64, both);
         ("per-chunk", "an event per chunk of 8"), both => known.tiles.chunks_of(8, both);
         ("per-tile", "an event per tile"), both => known.tiles.chunks_of(1, both);

@@ -1,7 +1,7 @@
 //! What is measured and claimed of over-synchronisation.
 
 use super::sums::{given, sum};
-use crate::over_synchronisation::{CHAINS, Chains, LONG, NUMBERS, ROUNDS, SHORT};
+use crate::over_synchronisation::{CHAINS, LONG, NUMBERS, ROUNDS, SHORT, StepChains};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
@@ -9,7 +9,7 @@ use examples_host::prelude::*;
 /// Additions of a chain: in one round of three, its step is the long one.
 const ADDITIONS: u32 = (ROUNDS / CHAINS) as u32 * (LONG + (CHAINS as u32 - 1) * SHORT);
 
-impl Workload for Chains {
+impl Workload for StepChains {
     fn poison(&mut self) -> Result<()> {
         for (chain, numbers) in self.numbers.iter_mut().enumerate() {
             numbers.copy_from(&given(chain * NUMBERS, NUMBERS))?;
@@ -32,7 +32,7 @@ impl Workload for Chains {
 pub fn run(part: &mut Part) -> Result<()> {
     let [a, b, c] = &stream::non_blocking_named(["a", "b", "c"])?;
     let streams = [a, b, c];
-    let mut chains = Chains::new()?;
+    let mut chains = StepChains::new()?;
     chains.poison()?;
     // In round 0, and in every third, the step of the first chain is the long one.
     let long = part.alone([a], || Ok((0..ROUNDS).try_for_each(|_| chains.launch(0, 0, a))?))?;
@@ -45,7 +45,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(CHAINS * ROUNDS, CHAINS * ROUNDS * NUMBERS);
-    let variants = variants! { chains: Chains, differ in Events;
+    let variants = variants! { chains: StepChains, differ in Events;
         "no-waits", streams => chains.no_waits(streams);
         ("barrier", "barrier of events"), streams => chains.barrier(streams);
         ("host-barrier", "host waits for device"), streams => chains.host_barrier(streams), waits ROUNDS, also Waits;
@@ -57,7 +57,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     part.keep(&host.name, &host.recording);
 
     let bound = time(free.median()).near(own, 0.1);
-    let waits = |outcome: &Outcome| outcome.recording.dependencies.len();
+    let waits = |outcome: &MeasuredVariant| outcome.recording.dependencies.len();
     let each_waits = (ROUNDS - 1) * CHAINS * (CHAINS - 1);
     expect! { part;
         "bound/no-waits", "no waits: as long as one chain alone" => bound;

@@ -3,13 +3,13 @@
 mod costs;
 
 use super::sums::{given, sum};
-use crate::synchronisation::{Chain, NUMBERS, ROUNDS, STEPS};
+use crate::synchronisation::{NUMBERS, ROUNDS, STEPS, WaitingChain};
 use anyhow::Result;
 use costs::{expect_cpu_busy, step_costs};
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
 
-impl Workload for Chain {
+impl Workload for WaitingChain {
     fn poison(&mut self) -> Result<()> {
         Ok(self.numbers.copy_from(&given(0, NUMBERS))?)
     }
@@ -24,7 +24,7 @@ impl Workload for Chain {
 pub fn run(part: &mut Part) -> Result<()> {
     let [a, b] = &stream::non_blocking_named(["a", "b"])?;
     let both = [a, b];
-    let mut chain = Chain::new()?;
+    let mut chain = WaitingChain::new()?;
     chain.poison()?;
     let in_one = part.alone([a], || Ok((0..STEPS).try_for_each(|_| chain.launch(a))?))?;
     part.predict(format!(
@@ -34,7 +34,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(STEPS, STEPS * NUMBERS);
-    let variants = variants! { chain: Chain, differ in Waits, Events, Order;
+    let variants = variants! { chain: WaitingChain, differ in Waits, Events, Order;
         ("device", "cuCtxSynchronize"), both => chain.device(both), waits STEPS;
         ("stream", "cuStreamSynchronize"), both => chain.stream(both), waits STEPS;
         ("event", "cuEventSynchronize"), both => chain.event(&chain.spinning, both), waits STEPS;
@@ -48,7 +48,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [.., idle_wait_event] = idle;
     part.chart_stretch("four steps", [&outcomes[1], wait_event], |_| true, 100..104);
 
-    for (Outcome { name: Label { id, text: name }, recording, .. }, idle) in
+    for (MeasuredVariant { name: Label { id, text: name }, recording, .. }, idle) in
         outcomes.iter().zip(idle).take(5)
     {
         let longer = ratio(idle.div_duration_f64(idle_wait_event)).at_least(3.0);

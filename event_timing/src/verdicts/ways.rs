@@ -2,7 +2,7 @@
 
 mod said;
 
-use crate::ways::Work;
+use crate::ways::TimedKernels;
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::answer::answer;
@@ -20,7 +20,7 @@ const LATER: Duration = Duration::from_millis(3);
 pub fn run(part: &mut Part) -> Result<()> {
     let [a, b, other] = &stream::non_blocking_named(["a", "b", "other"])?;
     let both = [a, b];
-    let mut work = Work::new()?;
+    let mut work = TimedKernels::new()?;
     part.predict(format!(
         "The kernels take {} and {} at the same time, so the work takes {}.\n\
          Events time what lies between them in their stream, the host's clock what the host does.",

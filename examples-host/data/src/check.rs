@@ -124,7 +124,7 @@ where
     host::reads(got.as_ptr().cast(), size_of_val(got));
     let task = |(task, values): (usize, &[T])| {
         let first = offset + task * TASK;
-        let mut found = Found {
+        let mut found = Difference {
             wrong: 0,
             first: None,
             digest: 0,
@@ -143,7 +143,7 @@ where
         .par_chunks(TASK)
         .enumerate()
         .map(task)
-        .reduce(Found::none, Found::and);
+        .reduce(Difference::none, Difference::and);
     match found.first {
         None => Ok(Checked {
             elements: got.len(),
@@ -160,13 +160,13 @@ where
     }
 }
 
-struct Found {
+struct Difference {
     wrong: usize,
     first: Option<usize>,
     digest: u64,
 }
 
-impl Found {
+impl Difference {
     fn none() -> Self {
         Self {
             wrong: 0,

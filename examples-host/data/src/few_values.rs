@@ -51,16 +51,16 @@ fn number(value: usize) -> f32 {
 }
 
 /// What must become of each value.
-pub struct Expected(Vec<f32>);
+pub struct ExpectedValues(Vec<f32>);
 
-impl Expected {
+impl ExpectedValues {
     /// After `computation`.
     pub fn by(computation: impl Fn(f32) -> f32 + Sync) -> Self {
         let values = (0..VALUES).into_par_iter();
         Self(values.map(|value| computation(number(value))).collect())
     }
 
-    /// As [`Expected::by`], of the values only that the first `elements` of the batch have.
+    /// As [`ExpectedValues::by`], of the values only that the first `elements` of the batch have.
     pub fn of_batch(
         batch: Batch,
         elements: usize,
@@ -90,7 +90,7 @@ mod tests {
 
     #[test]
     fn a_look_up_gives_what_the_computation_does() {
-        let twice = Expected::by(|x| 2.0 * x);
+        let twice = ExpectedValues::by(|x| 2.0 * x);
         let (one, other) = (Batch::new(1), Batch::new(2));
         let mut elements = vec![0.0; 2 * TASK + 3];
         one.fill(&mut elements);

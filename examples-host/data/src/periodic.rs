@@ -10,7 +10,7 @@ const COLUMNS: usize = 67;
 /// The product of a matrix A of `terms` columns with a matrix B of as many rows, both of whole numbers from -3 to 3: each
 /// element is a whole number that a float holds exactly, and so are sums of a thousand such products.
 #[derive(Clone, Debug)]
-pub struct Products {
+pub struct PeriodicProducts {
     /// Of A and of B.
     seeds: [u64; 2],
     terms: usize,
@@ -18,7 +18,7 @@ pub struct Products {
     table: Vec<f32>,
 }
 
-impl Products {
+impl PeriodicProducts {
     /// The product of the matrices of these seeds.
     pub fn new(a: u64, b: u64, terms: usize) -> Self {
         let mut new = Self {
@@ -97,7 +97,10 @@ mod tests {
 
     #[test]
     fn an_element_is_the_sum_of_its_terms() {
-        let (one, other) = (Products::new(1, 1, 37), Products::new(2, 1, 37));
+        let (one, other) = (
+            PeriodicProducts::new(1, 1, 37),
+            PeriodicProducts::new(2, 1, 37),
+        );
         let (a, b) = (one.left(80), one.right(90));
         let product = |row: usize, column: usize| -> f32 {
             (0..37)
@@ -110,7 +113,7 @@ mod tests {
         let by_columns = one.right_by_columns(90);
         let transposed = |i: usize| b[i % 37 * 90 + i / 37];
         assert!((0..37 * 90).all(|i| by_columns[i] == transposed(i)));
-        let sum = Products::sum([one.clone(), other.clone()]);
+        let sum = PeriodicProducts::sum([one.clone(), other.clone()]);
         assert_eq!(sum.at(5, 7), one.at(5, 7) + other.at(5, 7));
         let differs = |place: usize| one.at(place, place) != other.at(place, place);
         assert!((0..61).filter(|&place| differs(place)).count() > 50);

@@ -13,14 +13,14 @@
 use cuda_host::prelude::*;
 
 /// Page-locked memory, and device memory, for each direction.
-pub struct Copies {
+pub struct CopiesBothWays {
     pub input: LockedBuffer<f32>,
     pub output: LockedBuffer<f32>,
     arriving: DeviceBuffer<f32>,
     leaving: DeviceBuffer<f32>,
 }
 
-impl Copies {
+impl CopiesBothWays {
     pub fn new(data: &[f32]) -> CudaResult<Self> {
         let input = LockedBuffer::from_slice(data)?;
         let output = LockedBuffer::new(&0.0, data.len())?;

@@ -1,7 +1,7 @@
 //! The bubble of a pipeline over several devices: the time in which its stages have nothing to do.
 
 use crate::compare::Workload;
-use crate::expect::{Found, right, share};
+use crate::expect::{Measured, right, share};
 use crate::label::Label;
 use crate::measure::Stopwatch;
 use crate::part::Part;
@@ -13,7 +13,7 @@ use std::time::Duration;
 
 /// A pipeline of `stages` devices, each of which works on a micro-batch for the time `stage`.
 #[derive(Clone, Copy, Debug)]
-pub struct Pipeline {
+pub struct MicroBatchPipeline {
     /// How many stages there are.
     pub stages: usize,
     /// What the slowest of them needs for a micro-batch when it does nothing else.
@@ -26,10 +26,10 @@ pub struct Bubble {
     /// The micro-batches.
     pub batches: usize,
     time: Duration,
-    pipeline: Pipeline,
+    pipeline: MicroBatchPipeline,
 }
 
-impl Pipeline {
+impl MicroBatchPipeline {
     /// What it shows that so many micro-batches took so long.
     pub fn bubble(self, batches: usize, time: Duration) -> Bubble {
         Bubble {
@@ -53,7 +53,7 @@ impl Bubble {
     }
 
     /// The share of the bound that the run reaches: M + P - 1 times what a stage needs for a micro-batch.
-    pub fn reached(&self) -> Found {
+    pub fn reached(&self) -> Measured {
         let bound = self.pipeline.stage.mul_f64(self.slots());
         share(bound.div_duration_f64(self.time))
     }
@@ -71,7 +71,7 @@ impl Part<'_> {
     /// What `work` or `body` returns.
     pub fn bubbles<'s, W: Workload>(
         &mut self,
-        pipeline: Pipeline,
+        pipeline: MicroBatchPipeline,
         counts: &[usize],
         work: &mut W,
         streams: impl IntoIterator<Item = &'s Stream> + Clone,
@@ -127,7 +127,7 @@ mod tests {
     #[test]
     fn a_pipeline_without_gaps_has_the_least_bubble() {
         let us = Duration::from_micros;
-        let pipeline = Pipeline {
+        let pipeline = MicroBatchPipeline {
             stages: 2,
             stage: us(10),
         };

@@ -3,10 +3,10 @@
 //! The first chunk takes its way through all stages; from then on the slowest stage sets the pace, or the link, where one stage
 //! copies in and another one copies out. Every stage of a chain has a stream of its own, of the stage's name.
 
-use crate::alone::{Alone, Piece};
-use crate::expect::{Expected, Found, share, truth};
+use crate::alone::{Alone, TimedAlone};
+use crate::expect::{Expected, Measured, share, truth};
 use crate::intervals::{Recording, Span};
-use crate::measure::Outcome;
+use crate::measure::MeasuredVariant;
 use crate::options::UsageError;
 use crate::part::Part;
 use crate::part_option::PartOption::{Chunks, Size};
@@ -22,7 +22,7 @@ const MOST: f64 = 1.05;
 
 /// The stages in order, with what each takes alone for all chunks.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Chain {
+pub struct StageChain {
     stages: [(&'static str, Duration); 3],
     /// Stages that share the link, with what they take at the same time.
     sharing: Option<(&'static str, Duration)>,
@@ -39,10 +39,10 @@ pub struct Links<'v, S, const N: usize> {
 
 impl<S, const N: usize> Links<'_, S, N> {
     /// The chain, by the least times so far.
-    pub fn chain(&self) -> Chain {
+    pub fn chain(&self) -> StageChain {
         let least = self.alone.least();
         let timed = |at| (self.names[at], least[at]);
-        let chain = Chain::new(array::from_fn(timed), self.chunks);
+        let chain = StageChain::new(array::from_fn(timed), self.chunks);
         match N {
             3 => chain,
             _ => chain.sharing(timed(3)),
@@ -50,7 +50,7 @@ impl<S, const N: usize> Links<'_, S, N> {
     }
 }
 
-impl Chain {
+impl StageChain {
     /// A chain of these stages.
     pub fn new(stages: [(&'static str, Duration); 3], chunks: usize) -> Self {
         Self {
@@ -96,17 +96,17 @@ impl Chain {
     }
 
     /// How much of the bound a variant's best run reaches.
-    pub fn reached(&self, outcome: &Outcome) -> Found {
+    pub fn reached(&self, outcome: &MeasuredVariant) -> Measured {
         share(self.bound().as_secs_f64() / outcome.times.min().as_secs_f64())
     }
 
     /// The share of the slowest stage's time, from its first chunk to its last, in which it was idle.
-    pub fn idle(&self, outcome: &Outcome) -> Found {
+    pub fn idle(&self, outcome: &MeasuredVariant) -> Measured {
         share(idle_share(&outcome.recording.on(self.slowest())))
     }
 
     /// That no chunk started a stage before it had left the one before.
-    pub fn in_order(&self, outcome: &Outcome) -> Expected {
+    pub fn in_order(&self, outcome: &MeasuredVariant) -> Expected {
         let (early, of) = disorder(&outcome.recording, self.stages.map(|(name, _)| name));
         truth(early == 0 && of > 0, format!("{early} of {of} do"), "none")
     }
@@ -174,7 +174,7 @@ impl Part<'_> {
         work: &mut S,
         chunks: usize,
         besides: &str,
-        stages: [(&'static str, Piece<'v, S>); N],
+        stages: [(&'static str, TimedAlone<'v, S>); N],
     ) -> anyhow::Result<Links<'v, S, N>> {
         const { assert!(N == 3 || N == 4) };
         let names = stages.each_ref().map(|(name, _)| *name);
@@ -188,7 +188,7 @@ impl Part<'_> {
         Ok(links)
     }
 
-    fn predict_chain(&mut self, chain: &Chain, besides: &str) {
+    fn predict_chain(&mut self, chain: &StageChain, besides: &str) {
         self.predict(format!(
             "{}\n\
              One after the other they take the sum, {}. In a chain they take one chunk's way through all stages and\n\
@@ -203,7 +203,7 @@ impl Part<'_> {
 
     /// Prints the outcomes beside the bound, with the idle share of the slowest stage where it has a stream of its own, and
     /// keeps their timelines.
-    pub fn show_chain(&mut self, outcomes: &[Outcome], chain: &Chain) {
+    pub fn show_chain(&mut self, outcomes: &[MeasuredVariant], chain: &StageChain) {
         self.show_beside_bound(
             outcomes,
             chain,
@@ -217,7 +217,7 @@ impl Part<'_> {
 
     /// Prints the outcomes beside the bound, with the share of the time in which the program's thread was free, and keeps
     /// their timelines.
-    pub fn show_chain_and_thread(&mut self, outcomes: &[Outcome], chain: &Chain) {
+    pub fn show_chain_and_thread(&mut self, outcomes: &[MeasuredVariant], chain: &StageChain) {
         self.show_beside_bound(outcomes, chain, "program's thread free", |outcome| {
             Some(share(outcome.thread_free()))
         });
@@ -225,12 +225,15 @@ impl Part<'_> {
 
     fn show_beside_bound(
         &mut self,
-        outcomes: &[Outcome],
-        chain: &Chain,
+        outcomes: &[MeasuredVariant],
+        chain: &StageChain,
         figure: &str,
-        found: impl Fn(&Outcome) -> Option<Found>,
+        found: impl Fn(&MeasuredVariant) -> Option<Measured>,
     ) {
-        let first = outcomes.first().map(Outcome::median).unwrap_or_default();
+        let first = outcomes
+            .first()
+            .map(MeasuredVariant::median)
+            .unwrap_or_default();
         let median = format!("median, {}", self.device().times());
         let mut table = Table::new(["variant", &median, "speed-up", "of the bound", figure]);
         for outcome in outcomes {
@@ -247,7 +250,7 @@ impl Part<'_> {
     }
 
     /// Claims of each outcome that it is not faster than the chain's bound.
-    pub fn expect_not_below(&mut self, outcomes: &[Outcome], chain: &Chain) {
+    pub fn expect_not_below(&mut self, outcomes: &[MeasuredVariant], chain: &StageChain) {
         for outcome in outcomes {
             let id = format!("not-below-bound/{}", outcome.name.id);
             let sentence = format!("{} is not faster than the bound", outcome.name);
@@ -266,15 +269,15 @@ mod tests {
     fn one_chunk_takes_the_sum_and_many_take_the_slowest_stage() {
         let us = Duration::from_micros;
         let stages = [("a", us(30)), ("b", us(60)), ("c", us(10))];
-        assert_eq!(Chain::new(stages, 1).bound(), us(100));
-        assert_eq!(Chain::new(stages, 10).bound(), us(64));
-        assert_eq!(Chain::new(stages, 10).slowest(), "b");
+        assert_eq!(StageChain::new(stages, 1).bound(), us(100));
+        assert_eq!(StageChain::new(stages, 10).bound(), us(64));
+        assert_eq!(StageChain::new(stages, 10).slowest(), "b");
     }
 
     #[test]
     fn a_shared_link_that_is_slower_than_every_stage_sets_the_pace() {
         let us = Duration::from_micros;
-        let chain = Chain::new([("in", us(60)), ("kernels", us(30)), ("out", us(60))], 10);
+        let chain = StageChain::new([("in", us(60)), ("kernels", us(30)), ("out", us(60))], 10);
         let both = |time| chain.clone().sharing(("both", us(time))).bound();
         assert_eq!(both(80), us(15 + 72));
         assert_eq!(both(60), chain.bound());
@@ -283,7 +286,7 @@ mod tests {
     #[test]
     fn stages_that_fit_beside_one_another_into_the_slowest_owe_no_overlap() {
         let us = Duration::from_micros;
-        let chain = |pace| Chain::new([("a", us(30)), ("b", us(60)), ("c", us(pace))], 10);
+        let chain = |pace| StageChain::new([("a", us(30)), ("b", us(60)), ("c", us(pace))], 10);
         let owed = |pace| chain(pace).owed(["a", "b"]);
         assert_eq!([10, 75, 90, 200].map(owed), [1.0, 0.5, 0.0, 0.0]);
     }

@@ -1,9 +1,9 @@
 //! Communication between devices that their computing does not hide.
 
 use crate::check::{self, Checked};
-use crate::expect::{Found, right, share};
+use crate::expect::{Measured, right, share};
 use crate::intervals::{Engine, Recording};
-use crate::measure::{Outcome, speedup};
+use crate::measure::{MeasuredVariant, speedup};
 use crate::part::Part;
 use crate::table::Table;
 use crate::units;
@@ -28,13 +28,13 @@ impl Communication {
     }
 
     /// The share of the bound that a variant reaches.
-    pub fn reached(&self, outcome: &Outcome) -> Found {
+    pub fn reached(&self, outcome: &MeasuredVariant) -> Measured {
         share(self.bound().div_duration_f64(outcome.median()))
     }
 
     /// The communication that is not hidden: what it adds to the time of computing, as a share of the time that it takes alone.
     /// It counts what follows the last computing kernel, and by how much communication slows computing down.
-    pub fn exposed(&self, outcome: &Outcome) -> Found {
+    pub fn exposed(&self, outcome: &MeasuredVariant) -> Measured {
         let added = outcome.median().as_secs_f64() - self.compute.as_secs_f64();
         share(added / self.alone.as_secs_f64())
     }
@@ -43,7 +43,11 @@ impl Communication {
 impl Part<'_> {
     /// Prints of each variant how much of its communication was exposed, beside the bound, and claims that none is faster
     /// than that.
-    pub fn show_communication(&mut self, outcomes: &[Outcome], communication: &Communication) {
+    pub fn show_communication(
+        &mut self,
+        outcomes: &[MeasuredVariant],
+        communication: &Communication,
+    ) {
         let median = format!("median, {}", self.device().times());
         let mut table = Table::new(["variant", &median, "speed-up", "exposed", "of the bound"]);
         for outcome in outcomes {

@@ -1,9 +1,9 @@
 //! Copies that kernels do not hide.
 
 use crate::bound::{Overlap, Stages};
-use crate::expect::{Found, share};
+use crate::expect::{Measured, share};
 use crate::intervals::{Engine, Recording};
-use crate::measure::Outcome;
+use crate::measure::MeasuredVariant;
 use crate::part::Part;
 use crate::table::Table;
 use crate::units;
@@ -12,7 +12,7 @@ use std::time::Duration;
 impl Part<'_> {
     /// Prints of each variant how long it copied to the device and for how long no kernel ran meanwhile, beside the bounds
     /// that the stages set, and claims that no variant is faster than its bound.
-    pub fn show_exposed(&mut self, outcomes: &[Outcome], stages: &Stages) {
+    pub fn show_exposed(&mut self, outcomes: &[MeasuredVariant], stages: &Stages) {
         let mut table = Table::new(["variant", "time", "copies", "exposed", "share"]);
         for outcome in outcomes {
             let copies = outcome.recording.busy(Engine::HostToDevice);
@@ -37,12 +37,12 @@ impl Part<'_> {
 }
 
 /// The share of the time of copies to the device during which no kernel ran.
-pub fn exposed(outcome: &Outcome) -> Found {
+pub fn exposed(outcome: &MeasuredVariant) -> Measured {
     share(part_of(&outcome.recording))
 }
 
 /// The same of all copies but the first, which nothing can hide: no work has arrived before it.
-pub fn exposed_after_first(outcome: &Outcome) -> Found {
+pub fn exposed_after_first(outcome: &MeasuredVariant) -> Measured {
     share(part_of(&without_first_copy(&outcome.recording)))
 }
 

@@ -1,7 +1,7 @@
 //! What one hand-over costs: the time from the end of one operation to the start of the next, many times.
 
 use crate::compare::Variant;
-use crate::identity::{self, Judged, Shape};
+use crate::identity::{self, CallCounts, Judged};
 use crate::intervals::{Engine, Recording};
 use crate::label::Label;
 use crate::part::Part;
@@ -39,8 +39,9 @@ impl Part<'_> {
                 trace = calls;
                 done
             })?;
-            shapes
-                .extend(trace.map(|trace| (variant.label.clone(), Shape::of(&trace, &recording))));
+            shapes.extend(
+                trace.map(|trace| (variant.label.clone(), CallCounts::of(&trace, &recording))),
+            );
             let found = gaps(&recording, between);
             count = found.len();
             let times = Durations::new(found).context("nothing was recorded")?;

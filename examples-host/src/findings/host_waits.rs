@@ -1,7 +1,7 @@
 //! What the host waited for, by the names of the calls.
 
 use crate::intervals::{HostCall, Recording};
-use crate::measure::Outcome;
+use crate::measure::MeasuredVariant;
 use crate::part::Part;
 use crate::table::Table;
 use crate::units;
@@ -11,9 +11,9 @@ use std::time::Duration;
 impl Part<'_> {
     /// Prints, for each variant, the calls in which the host waited for a stream, how many there were, and how long they
     /// took altogether. The wait at the end of a timed region is for no stream and is not among them.
-    pub fn show_host_waits(&mut self, outcomes: &[Outcome]) {
+    pub fn show_host_waits(&mut self, outcomes: &[MeasuredVariant]) {
         let mut table = Table::new(["the host waits in", "calls", "time", "of the run"]);
-        for Outcome {
+        for MeasuredVariant {
             name, recording, ..
         } in outcomes
         {

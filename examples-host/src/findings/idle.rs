@@ -2,7 +2,7 @@
 
 use crate::intervals::{Recording, Span, intersection, total, union};
 use crate::label::Label;
-use crate::measure::Outcome;
+use crate::measure::MeasuredVariant;
 use crate::part::Part;
 use crate::results::Kind;
 use crate::statistics::Durations;
@@ -21,7 +21,7 @@ impl Part<'_> {
         &mut self,
         group: impl Into<Label>,
         kernel: &str,
-        outcomes: &[Outcome; N],
+        outcomes: &[MeasuredVariant; N],
     ) -> anyhow::Result<[Duration; N]> {
         let group = group.into();
         let mut table = Table::new([group.text.as_str(), "median", "p99", "longest"]);

@@ -3,14 +3,19 @@
 use crate::gantt::{Gantt, Rows};
 use crate::intervals::{Interval, Recording};
 use crate::label::Label;
-use crate::measure::Outcome;
+use crate::measure::MeasuredVariant;
 use crate::output;
 use crate::part::{INDENT, Part};
 use std::ops::Range;
 
 impl Part<'_> {
     /// Prints the first operations of a variant as a chart, and keeps its whole recording for `--trace` and `--json`.
-    pub fn chart_start(&mut self, label: impl Into<Label>, outcome: &Outcome, operations: usize) {
+    pub fn chart_start(
+        &mut self,
+        label: impl Into<Label>,
+        outcome: &MeasuredVariant,
+        operations: usize,
+    ) {
         let label = label.into();
         self.keep(&label, &outcome.recording);
         let stretch = stretch(&outcome.recording, |_| true, 0..operations);
@@ -25,11 +30,11 @@ impl Part<'_> {
     pub fn chart_stretch<'o>(
         &mut self,
         what: &str,
-        outcomes: impl IntoIterator<Item = &'o Outcome>,
+        outcomes: impl IntoIterator<Item = &'o MeasuredVariant>,
         kind: impl Fn(&Interval) -> bool,
         numbers: Range<usize>,
     ) {
-        for Outcome {
+        for MeasuredVariant {
             name, recording, ..
         } in outcomes
         {

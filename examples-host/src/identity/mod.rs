@@ -26,7 +26,7 @@ mod tests;
 pub use calls::calls_of;
 pub use differ::Differ;
 pub(crate) use rules::{Broken, Judged, broken, broken_by_twins};
-pub(crate) use shape::Shape;
+pub(crate) use shape::CallCounts;
 
 use crate::measure::id_in;
 use crate::part::Part;

@@ -1,7 +1,7 @@
 //! The rules that variants of a comparison keep.
 
 use super::shape::Counts;
-use super::{Differ, Shape};
+use super::{CallCounts, Differ};
 use crate::label::Label;
 use crate::units;
 use std::time::Duration;
@@ -17,12 +17,12 @@ pub(crate) struct Judged<'a> {
     /// How often it says that it waits for the device.
     pub(crate) waits: usize,
     /// What it did.
-    pub(crate) shape: &'a Shape,
+    pub(crate) shape: &'a CallCounts,
 }
 
 impl<'a> Judged<'a> {
     /// A variant of which nothing is known but what it did.
-    pub(crate) fn by_calls((name, shape): &'a (Label, Shape)) -> Self {
+    pub(crate) fn by_calls((name, shape): &'a (Label, CallCounts)) -> Self {
         Self {
             name,
             required: Vec::new(),

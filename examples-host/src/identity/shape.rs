@@ -5,7 +5,7 @@
 
 use super::Differ;
 use crate::intervals::{Engine, Recording, Source};
-use crate::recording::{Step, Trace, What};
+use crate::recording::{Trace, TracedCall, What};
 use std::collections::{BTreeMap, BTreeSet};
 use std::thread::ThreadId;
 use std::time::Duration;
@@ -15,7 +15,7 @@ pub(super) type Counts = BTreeMap<String, usize>;
 
 /// What a variant did.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Shape {
+pub(crate) struct CallCounts {
     /// The calls of each thread in order, and where the host worked among them; those of the thread that ran the variant first.
     pub(super) sequences: Vec<Vec<String>>,
     /// What was counted. Kernels are missing where records do not tell them.
@@ -26,7 +26,7 @@ pub(crate) struct Shape {
     pub(super) outside: Option<Duration>,
 }
 
-impl Shape {
+impl CallCounts {
     /// The shape of a run that was traced and recorded.
     pub(crate) fn of(trace: &Trace, recording: &Recording) -> Self {
         let mut numbers = Numbers::default();
@@ -39,7 +39,8 @@ impl Shape {
             ..Self::default()
         };
         // A program that keeps its events creates them in its first run.
-        let counted = |step: &&Step| !["cuEventCreate", "cuEventDestroy"].contains(&step.call);
+        let counted =
+            |step: &&TracedCall| !["cuEventCreate", "cuEventDestroy"].contains(&step.call);
         for step in trace.steps.iter().filter(counted) {
             let (differ, what) = classified(step);
             shape.count(differ, what);
@@ -96,7 +97,7 @@ impl Shape {
 }
 
 /// What a step counts as, and what it is.
-fn classified(step: &Step) -> (Differ, String) {
+fn classified(step: &TracedCall) -> (Differ, String) {
     let call = step.call;
     let waits = call.ends_with("Synchronize") || call == "cuMemFree";
     let blocking_copy = call.starts_with("cuMemcpy") && !call.ends_with("Async");
@@ -128,8 +129,8 @@ fn kernels(recording: &Recording) -> Counts {
 }
 
 /// The steps of each thread, those of the thread that ran the body first, the others by their names.
-fn by_thread(trace: &Trace) -> Vec<Vec<&Step>> {
-    let mut of: Vec<(ThreadId, Vec<&Step>)> = Vec::new();
+fn by_thread(trace: &Trace) -> Vec<Vec<&TracedCall>> {
+    let mut of: Vec<(ThreadId, Vec<&TracedCall>)> = Vec::new();
     for step in &trace.steps {
         match of.iter_mut().find(|(thread, _)| *thread == step.thread) {
             Some((_, steps)) => steps.push(step),
@@ -156,7 +157,7 @@ fn number(known: &mut BTreeMap<usize, usize>, of: usize) -> usize {
 const WORK: u64 = 50_000;
 
 /// The calls of a thread, each in words, and where the host worked. Of questions that follow one another one is kept.
-fn sequence(steps: &[&Step], trace: &Trace, numbers: &mut Numbers) -> Vec<String> {
+fn sequence(steps: &[&TracedCall], trace: &Trace, numbers: &mut Numbers) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut ended = trace.span.map(|span| span.start);
     let work = |from: Option<u64>, to: Option<u64>| {
@@ -176,7 +177,7 @@ fn sequence(steps: &[&Step], trace: &Trace, numbers: &mut Numbers) -> Vec<String
     calls
 }
 
-fn in_words(step: &Step, trace: &Trace, numbers: &mut Numbers) -> String {
+fn in_words(step: &TracedCall, trace: &Trace, numbers: &mut Numbers) -> String {
     let mut about = match step.what {
         What::Other => Vec::new(),
         _ => vec![described(step)],
@@ -196,7 +197,7 @@ fn in_words(step: &Step, trace: &Trace, numbers: &mut Numbers) -> String {
 }
 
 /// What a step enqueues, in words.
-fn described(step: &Step) -> String {
+fn described(step: &TracedCall) -> String {
     match &step.what {
         What::Kernel {
             name,

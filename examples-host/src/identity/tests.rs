@@ -1,9 +1,9 @@
 //! What is found of variants that are not what they say.
 
-use super::{Differ, Judged, Shape, broken};
+use super::{CallCounts, Differ, Judged, broken};
 use crate::intervals::{Engine, Interval, Recording, Source, Span};
 use crate::label::Label;
-use crate::recording::{NotedStream, Step, StreamKind, Trace, What};
+use crate::recording::{NotedStream, StreamKind, Trace, TracedCall, What};
 use Differ::{Data, Events, Order, Streams, Waits};
 use std::thread;
 
@@ -14,13 +14,13 @@ const NON_BLOCKING: StreamKind = StreamKind::Created {
 const US: u64 = 1000;
 
 /// A variant that is being written down: each of its calls takes a microsecond.
-struct Run {
+struct RecordedVariant {
     trace: Trace,
     kernels: Vec<Interval>,
     now: u64,
 }
 
-impl Run {
+impl RecordedVariant {
     /// A variant with so many streams, A, B and so on.
     fn new(kinds: &[StreamKind]) -> Self {
         let streams = kinds.iter().zip('A'..).map(|(&kind, name)| NotedStream {
@@ -46,7 +46,7 @@ impl Run {
             end: self.now + US,
         };
         self.now = span.end;
-        self.trace.steps.push(Step {
+        self.trace.steps.push(TracedCall {
             call,
             thread: self.trace.thread,
             thread_name: "main".to_owned(),
@@ -110,24 +110,27 @@ impl Run {
         self
     }
 
-    fn shape(mut self) -> Shape {
+    fn shape(mut self) -> CallCounts {
         self.trace.span = Some(Span {
             start: 0,
             end: self.now,
         });
-        Shape::of(
+        CallCounts::of(
             &self.trace,
             &Recording::new(Source::SoftwareGpu, self.kernels),
         )
     }
 }
 
-fn run() -> Run {
-    Run::new(&[NON_BLOCKING; 2])
+fn run() -> RecordedVariant {
+    RecordedVariant::new(&[NON_BLOCKING; 2])
 }
 
 /// What is found of variants `one` and `other` that join these streams and wait so often.
-fn found(declared: Option<&[Differ]>, variants: [(Run, &[&str], usize); 2]) -> Vec<String> {
+fn found(
+    declared: Option<&[Differ]>,
+    variants: [(RecordedVariant, &[&str], usize); 2],
+) -> Vec<String> {
     found_where_one_also(&[], declared, variants)
 }
 
@@ -135,7 +138,7 @@ fn found(declared: Option<&[Differ]>, variants: [(Run, &[&str], usize); 2]) -> V
 fn found_where_one_also(
     also: &'static [Differ],
     declared: Option<&[Differ]>,
-    variants: [(Run, &[&str], usize); 2],
+    variants: [(RecordedVariant, &[&str], usize); 2],
 ) -> Vec<String> {
     let names = ["one", "other"].map(|name| Label::new(name, name));
     let runs = variants.map(|(run, joined, waits)| (run.shape(), joined, waits));
@@ -155,7 +158,7 @@ fn found_where_one_also(
 }
 
 /// The same of variants that use stream A, or both, and do not wait.
-fn of(declared: &[Differ], one: Run, other: Run) -> Vec<String> {
+fn of(declared: &[Differ], one: RecordedVariant, other: RecordedVariant) -> Vec<String> {
     found(Some(declared), [(one, &["A"], 0), (other, &["A"], 0)])
 }
 
@@ -189,7 +192,7 @@ fn streams_of_another_kind_and_graphs_of_other_kernels_are_other_programs() {
         flags: 0,
         priority: 0,
     };
-    let other = Run::new(&[blocking]).copy(0, 8);
+    let other = RecordedVariant::new(&[blocking]).copy(0, 8);
     assert_eq!(of(&[Streams], run().copy(0, 8), other), NOTHING);
     let graphs = || (run().graph(0, "f"), run().graph(0, "g"));
     let (one, other) = graphs();
@@ -268,7 +271,7 @@ fn a_wait_too_many_and_a_stream_too_many_are_noticed() {
 
 #[test]
 fn what_one_variant_also_differs_in_is_allowed_to_it_and_required_of_it() {
-    let alone = |[one, other]: [Run; 2]| {
+    let alone = |[one, other]: [RecordedVariant; 2]| {
         let variants = [(one, &["A"][..], 0), (other, &["A"][..], 0)];
         found_where_one_also(&[Events], Some(&[]), variants)
     };

@@ -10,7 +10,7 @@ const SUCCESS: c_int = 0;
 /// `NVML_SYSTEM_DRIVER_VERSION_BUFFER_SIZE`.
 const VERSION_LENGTH: usize = 80;
 
-type Handle = *mut c_void;
+type NvmlDevice = *mut c_void;
 
 /// The library, initialised.
 pub(crate) struct Nvml {
@@ -58,7 +58,7 @@ impl Nvml {
     pub(crate) fn greatest_link(&self, bus: &str) -> Option<(u32, u32)> {
         let bus = CString::new(bus).ok()?;
         // SAFETY: the function has this signature.
-        let find: Symbol<unsafe extern "C" fn(*const c_char, *mut Handle) -> c_int> =
+        let find: Symbol<unsafe extern "C" fn(*const c_char, *mut NvmlDevice) -> c_int> =
             unsafe { self.library.get(b"nvmlDeviceGetHandleByPciBusId_v2\0") }.ok()?;
         let mut device = ptr::null_mut();
         // SAFETY: the string is terminated, and `device` outlives the call.
@@ -71,9 +71,9 @@ impl Nvml {
     }
 
     /// What a function of this name, which asks for one number of a device, answers.
-    fn number(&self, name: &[u8], device: Handle) -> Option<u32> {
+    fn number(&self, name: &[u8], device: NvmlDevice) -> Option<u32> {
         // SAFETY: both functions that are asked for have this signature.
-        let ask: Symbol<unsafe extern "C" fn(Handle, *mut c_uint) -> c_int> =
+        let ask: Symbol<unsafe extern "C" fn(NvmlDevice, *mut c_uint) -> c_int> =
             unsafe { self.library.get(name) }.ok()?;
         let mut number = 0;
         // SAFETY: the handle is NVML's, and `number` outlives the call.

@@ -7,7 +7,7 @@ use crate::device::{Device, TimeSource};
 use crate::options::{Options, UsageError};
 use crate::output;
 use crate::part::Part;
-use software_gpu::reports::{self, Mode, Report};
+use software_gpu::reports::{self, Report, ReportMode};
 
 /// Does what `--races` says, or the environment variable `SOFTWARE_GPU_RACES`, or reports what is found. To be called
 /// before the device is opened: what happened before is not checked.
@@ -53,7 +53,7 @@ pub(crate) fn conclude() -> bool {
     output::line(format!(
         "\nThe checkers of the software GPU made {reported} report{plural}; see standard error."
     ));
-    reports::mode() != Mode::Fail
+    reports::mode() != ReportMode::Fail
 }
 
 /// What was found while something ran on purpose that breaks a rule.
@@ -69,7 +69,8 @@ impl Part<'_> {
     /// Runs `body` and returns what the checkers found meanwhile. It does not count as a mistake of the program.
     pub fn watch<R>(&self, body: impl FnOnce() -> R) -> (R, Watched) {
         let (result, reports) = reports::collect(body);
-        let off = self.device().times() == TimeSource::Measured || reports::mode() == Mode::Off;
+        let off =
+            self.device().times() == TimeSource::Measured || reports::mode() == ReportMode::Off;
         let watched = if off {
             Watched::Unchecked
         } else {

@@ -7,7 +7,7 @@
 use crate::check::{Checked, Mismatch};
 use crate::device::TimeSource;
 use crate::expect::{right, truth};
-use crate::identity::{self, Judged, Shape};
+use crate::identity::{self, CallCounts, Judged};
 use crate::label::Label;
 use crate::part::Part;
 use crate::races::Watched;
@@ -32,7 +32,7 @@ impl Program {
 }
 
 /// What a twin has computed.
-pub type Outcome = Result<Checked, Mismatch>;
+pub type TwinResult = Result<Checked, Mismatch>;
 
 impl Part<'_> {
     /// Runs both twins, each on data that `data` makes for it, and claims what tells them apart. `named` are words that the
@@ -44,7 +44,7 @@ impl Part<'_> {
         &mut self,
         named: &[&str],
         data: impl Fn(&Part) -> anyhow::Result<D>,
-        mut program: impl FnMut(Program, &mut D) -> anyhow::Result<Outcome>,
+        mut program: impl FnMut(Program, &mut D) -> anyhow::Result<TwinResult>,
     ) -> anyhow::Result<()> {
         let (racy, found, racy_shape) = self.twin(Program::Racy, &data, &mut program)?;
         self.judge_racy(named, &racy, &found);
@@ -63,8 +63,8 @@ impl Part<'_> {
         &mut self,
         which: Program,
         data: impl Fn(&Part) -> anyhow::Result<D>,
-        mut program: impl FnMut(Program, &mut D) -> anyhow::Result<Outcome>,
-    ) -> anyhow::Result<(Outcome, Watched, Option<Shape>)> {
+        mut program: impl FnMut(Program, &mut D) -> anyhow::Result<TwinResult>,
+    ) -> anyhow::Result<(TwinResult, Watched, Option<CallCounts>)> {
         let (ran, watched) = self.watch(|| {
             let mut data = data(self)?;
             recorded(self.device(), || {
@@ -74,12 +74,12 @@ impl Part<'_> {
         });
         let ((outcome, trace), recording) = ran?;
         self.keep(which.name(), &recording);
-        let shape = trace.map(|trace| Shape::of(&trace, &recording));
+        let shape = trace.map(|trace| CallCounts::of(&trace, &recording));
         Ok((outcome, watched, shape))
     }
 
     /// Claims, if the twins do not do the same work, that they do.
-    fn claim_same_work(&mut self, shapes: Option<(Shape, Shape)>) {
+    fn claim_same_work(&mut self, shapes: Option<(CallCounts, CallCounts)>) {
         let Some((racy, fixed)) = shapes else { return };
         let names = [Program::Racy, Program::Fixed].map(|which| Label::from(which.name()));
         let judged = |name, shape| Judged {
@@ -96,7 +96,7 @@ impl Part<'_> {
         }
     }
 
-    fn judge_racy(&mut self, named: &[&str], outcome: &Outcome, found: &Watched) {
+    fn judge_racy(&mut self, named: &[&str], outcome: &TwinResult, found: &Watched) {
         let result = match outcome {
             Ok(_) => "right, by luck".to_owned(),
             Err(mismatch) => mismatch.to_string(),

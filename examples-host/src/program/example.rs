@@ -24,13 +24,13 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// What runs a part.
-type Body<'a> = Box<dyn Fn(&mut Part) -> anyhow::Result<()> + 'a>;
+type PartFunction<'a> = Box<dyn Fn(&mut Part) -> anyhow::Result<()> + 'a>;
 
 /// A program of parts.
 pub struct Example<'a> {
     name: &'static str,
     about: &'static str,
-    parts: Vec<(PartInfo, Body<'a>)>,
+    parts: Vec<(PartInfo, PartFunction<'a>)>,
     software_gpus: usize,
 }
 
@@ -173,7 +173,7 @@ impl<'a> Example<'a> {
 /// Runs a part to its end.
 fn lectured(
     info: &PartInfo,
-    body: &Body,
+    body: &PartFunction,
     device: &Device,
     options: &Options,
 ) -> anyhow::Result<PartResults> {

@@ -72,24 +72,24 @@ macro_rules! __expect {
 
 /// A figure that was found.
 #[derive(Clone, Copy, Debug)]
-pub struct Found(Figure);
+pub struct Measured(Figure);
 
 /// A share: 1 is all.
-pub fn share(value: f64) -> Found {
+pub fn share(value: f64) -> Measured {
     let unit = Unit::Share;
-    Found(Figure { value, unit })
+    Measured(Figure { value, unit })
 }
 
 /// A ratio, of times mostly.
-pub fn ratio(value: f64) -> Found {
+pub fn ratio(value: f64) -> Measured {
     let unit = Unit::Ratio;
-    Found(Figure { value, unit })
+    Measured(Figure { value, unit })
 }
 
 /// A time.
-pub fn time(time: Duration) -> Found {
+pub fn time(time: Duration) -> Measured {
     let (value, unit) = (time.as_nanos() as f64 / 1e3, Unit::Microseconds);
-    Found(Figure { value, unit })
+    Measured(Figure { value, unit })
 }
 
 /// Something that is so or not.
@@ -146,7 +146,7 @@ pub fn checked(checked: anyhow::Result<Checked>, things: &str) -> anyhow::Result
     Ok(right(&found, things))
 }
 
-impl Found {
+impl Measured {
     /// At least so much.
     pub fn at_least(self, least: f64) -> Expected {
         self.limited(
@@ -196,7 +196,7 @@ impl Found {
     }
 }
 
-impl Display for Found {
+impl Display for Measured {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(&self.shown(self.0.value))
     }

@@ -8,7 +8,7 @@ pub use chapter_terminal::UsageError;
 use clap::builder::PossibleValuesParser;
 use clap::{Args, Command};
 use libcuda::Choice;
-use software_gpu::reports::Mode;
+use software_gpu::reports::ReportMode;
 use std::num::NonZeroUsize;
 use std::path::PathBuf;
 
@@ -94,7 +94,7 @@ pub struct Options {
     /// The software GPU's race and memory checkers: off, report to standard error, or fail (exit code 1) on a report;
     /// defaults to $SOFTWARE_GPU_RACES, else report
     #[arg(long, value_name = "off|report|fail")]
-    pub races: Option<Mode>,
+    pub races: Option<ReportMode>,
 
     /// Print what the example consists of, and what the device lacks for it, as JSON, and run nothing
     #[arg(long, hide = true)]
@@ -222,7 +222,7 @@ mod tests {
         assert_eq!(options.iterations, Some(3));
         assert_eq!(options.size, Some(ByteSize::mib(64)));
         assert_eq!(options.chunks.map(usize::from), Some(16));
-        assert_eq!(options.races, Some(Mode::Fail));
+        assert_eq!(options.races, Some(ReportMode::Fail));
     }
 
     #[test]

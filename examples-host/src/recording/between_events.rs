@@ -4,7 +4,7 @@
 //! needs to notice it, some microseconds, is how far the clocks of two devices may be apart.
 
 use super::engine;
-use super::notes::{self, Operation};
+use super::notes::{self, NotedOperation};
 use super::record::name_of;
 use super::records::{self, Ran};
 use super::timing_event::TimingEvent;
@@ -62,7 +62,7 @@ pub(super) fn end(action: &Action, place: usize) {
         Action::Set { bytes, .. } => ("set".to_owned(), bytes),
         _ => (name_of(engine).to_owned(), 0),
     };
-    notes::notes().operations.push(Operation {
+    notes::notes().operations.push(NotedOperation {
         context: context.map(|context| context as usize),
         engine,
         name,

@@ -6,7 +6,7 @@
 //! here lies before that and has been the same since CUDA 11.
 
 use super::cupti_buffers;
-use super::record::Record;
+use super::record::DeviceRecord;
 use crate::intervals::{Engine, Span};
 use crate::machine::library::Library;
 use cust::sys::{CUcontext, CUstream};
@@ -43,10 +43,10 @@ const FLUSH_FORCED: u32 = 1;
 /// Where the records that are read have their start, and behind it their end. A stream's operations start in the order in
 /// which they were enqueued.
 const START: usize = 16;
-static RECORDS: Mutex<Vec<Record>> = Mutex::new(Vec::new());
+static RECORDS: Mutex<Vec<DeviceRecord>> = Mutex::new(Vec::new());
 static LOADED: OnceLock<Result<Cupti, String>> = OnceLock::new();
 
-fn records() -> MutexGuard<'static, Vec<Record>> {
+fn records() -> MutexGuard<'static, Vec<DeviceRecord>> {
     RECORDS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
@@ -120,7 +120,7 @@ impl Cupti {
     }
 
     /// Stops reporting and returns what was reported. The device has nothing left to do.
-    pub(super) fn stop(&self) -> Vec<Record> {
+    pub(super) fn stop(&self) -> Vec<DeviceRecord> {
         // SAFETY: the flag is CUPTI's. Buffers come back through `buffer_completed` before it
         // returns.
         unsafe { (self.flush_all)(FLUSH_FORCED) };
@@ -264,12 +264,12 @@ extern "C" fn buffer_completed(_: CUcontext, _: u32, buffer: *mut u8, _: usize, 
 ///
 /// # Safety
 /// `record` points at a record of CUPTI's, of any kind.
-unsafe fn read(record: *const u8) -> Option<Record> {
+unsafe fn read(record: *const u8) -> Option<DeviceRecord> {
     // SAFETY: the caller's promise; the offsets are those of the kind's structure in
     // cupti_activity.h.
     unsafe {
         let record = match at::<u32>(record, 0) {
-            CONCURRENT_KERNEL => Record {
+            CONCURRENT_KERNEL => DeviceRecord {
                 device: at(record, 40),
                 engine: Engine::Kernel,
                 name: text(at(record, 104)),
@@ -282,7 +282,7 @@ unsafe fn read(record: *const u8) -> Option<Record> {
                 let (engine, name) = copy_kind(at::<u8>(record, 4));
                 let stream = stream_number(at(record, 36), at(record, 40));
                 let bytes = at(record, 8);
-                Record {
+                DeviceRecord {
                     device: at(record, 32),
                     engine,
                     name: name.to_owned(),
@@ -295,7 +295,7 @@ unsafe fn read(record: *const u8) -> Option<Record> {
             MEMSET => {
                 let stream = stream_number(at(record, 36), at(record, 40));
                 let bytes = at(record, 8);
-                Record {
+                DeviceRecord {
                     device: at(record, 32),
                     engine: Engine::Set,
                     name: "set".to_owned(),
@@ -380,7 +380,7 @@ mod tests {
             self
         }
 
-        fn read(&self) -> Option<Record> {
+        fn read(&self) -> Option<DeviceRecord> {
             // SAFETY: long enough for every kind that is read.
             unsafe { read(self.0.as_ptr()) }
         }
@@ -400,7 +400,7 @@ mod tests {
             start: 100,
             end: 250,
         };
-        let expected = Record {
+        let expected = DeviceRecord {
             device: 1,
             engine: Engine::Kernel,
             name: "affine".into(),

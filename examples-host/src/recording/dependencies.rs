@@ -20,13 +20,13 @@ pub(crate) struct Noted {
 
 #[derive(Debug, Default)]
 struct Queue {
-    operations: Vec<Operation>,
+    operations: Vec<OperationSpan>,
     /// What the next operation has to wait for.
     awaited: Frontier,
 }
 
 #[derive(Debug)]
-struct Operation {
+struct OperationSpan {
     /// `None` where the call does not say it.
     engine: Option<Engine>,
     after: Frontier,
@@ -49,7 +49,7 @@ impl Noted {
     pub(crate) fn enqueued(&mut self, stream: usize, engine: Option<Engine>) -> usize {
         let queue = self.streams.entry(stream).or_default();
         let after = std::mem::take(&mut queue.awaited);
-        queue.operations.push(Operation { engine, after });
+        queue.operations.push(OperationSpan { engine, after });
         queue.operations.len() - 1
     }
 
@@ -164,13 +164,13 @@ mod tests {
     const EVENT: usize = 0x1000;
 
     /// What was noted, and a recording in which the operations ran one after the other as they were noted.
-    struct Run {
+    struct SerialRecording {
         noted: Noted,
         intervals: Vec<Interval>,
         places: BTreeMap<usize, Vec<usize>>,
     }
 
-    impl Run {
+    impl SerialRecording {
         fn new() -> Self {
             Self {
                 noted: Noted::new(),
@@ -216,7 +216,7 @@ mod tests {
 
     #[test]
     fn a_wait_joins_the_last_operation_before_the_record() {
-        let mut run = Run::new();
+        let mut run = SerialRecording::new();
         run.ran(0, HostToDevice);
         run.ran(0, HostToDevice);
         run.noted.event_recorded(0, EVENT);
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn an_event_without_work_before_it_and_one_that_nobody_works_behind_give_nothing() {
-        let mut run = Run::new();
+        let mut run = SerialRecording::new();
         run.handed(9, 0);
         run.noted.waited(0, 0x2000);
         run.ran(0, Kernel);
@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn a_stream_without_work_passes_on_what_it_waits_for() {
-        let mut run = Run::new();
+        let mut run = SerialRecording::new();
         run.ran(0, HostToDevice);
         run.ran(1, HostToDevice);
         run.handed(0, 9);
@@ -254,7 +254,7 @@ mod tests {
 
     #[test]
     fn a_new_event_with_an_old_handle_stands_for_nothing() {
-        let mut run = Run::new();
+        let mut run = SerialRecording::new();
         run.ran(0, HostToDevice);
         run.noted.event_recorded(0, EVENT);
         run.noted.event_created(EVENT);
@@ -265,7 +265,7 @@ mod tests {
 
     #[test]
     fn host_functions_that_the_records_lack_are_passed_over() {
-        let mut run = Run::new();
+        let mut run = SerialRecording::new();
         run.ran(0, DeviceToHost);
         run.handed(0, 1);
         run.hidden(1, HostFunction);
@@ -277,7 +277,7 @@ mod tests {
 
     #[test]
     fn a_stream_whose_records_differ_gives_no_edges_of_its_own() {
-        let mut run = Run::new();
+        let mut run = SerialRecording::new();
         run.ran(0, HostToDevice);
         run.handed(0, 1);
         run.hidden(1, Kernel);

@@ -30,7 +30,7 @@ mod whole;
 pub use cupti::profiling_library;
 pub(crate) use mode::time_calls;
 pub(crate) use observer::install;
-pub(crate) use trace::{Step, Trace, What, traced};
+pub(crate) use trace::{Trace, TracedCall, What, traced};
 pub use whole::Whole;
 #[cfg(test)]
 pub(crate) use {notes::NotedStream, trace::StreamKind};
@@ -40,7 +40,7 @@ use crate::error::Error;
 use crate::host_clock;
 use crate::intervals::{Range, Recording, Span};
 use libcuda::Driver;
-use mode::Mode;
+use mode::ObserverMode;
 
 /// Counts the work of every call of the driver from now on, which is selected. Opening a
 /// [`Device`] does it; programs that open none may ask for it.
@@ -94,7 +94,7 @@ fn during<R, E: From<Error>>(
 /// The present on the clock of the device's records, in nanoseconds, while something is recorded with them.
 #[inline]
 pub(crate) fn now() -> Option<u64> {
-    (mode::mode() == Mode::Records).then(now_of_records)?
+    (mode::mode() == ObserverMode::Records).then(now_of_records)?
 }
 
 #[cold]

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU8, Ordering};
 /// What the observer does besides counting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
-pub(super) enum Mode {
+pub(super) enum ObserverMode {
     /// Nothing.
     Off,
     /// Notes; the device's own records say when operations ran.
@@ -15,22 +15,22 @@ pub(super) enum Mode {
     Events,
 }
 
-pub(super) static MODE: AtomicU8 = AtomicU8::new(Mode::Off as u8);
+pub(super) static MODE: AtomicU8 = AtomicU8::new(ObserverMode::Off as u8);
 
 /// Set in [`MODE`] beside the mode while the allocator's calls are timed.
 pub(super) const CALL_TIMES: u8 = 1 << 7;
 
 #[inline]
-pub(super) fn mode() -> Mode {
+pub(super) fn mode() -> ObserverMode {
     mode_of(MODE.load(Ordering::Relaxed))
 }
 
 #[inline]
-pub(super) fn mode_of(bits: u8) -> Mode {
+pub(super) fn mode_of(bits: u8) -> ObserverMode {
     match bits & !CALL_TIMES {
-        0 => Mode::Off,
-        1 => Mode::Records,
-        _ => Mode::Events,
+        0 => ObserverMode::Off,
+        1 => ObserverMode::Records,
+        _ => ObserverMode::Events,
     }
 }
 
@@ -53,7 +53,7 @@ impl Drop for TimingCalls {
 pub(super) struct Observing;
 
 impl Observing {
-    pub(super) fn start(mode: Mode) -> Self {
+    pub(super) fn start(mode: ObserverMode) -> Self {
         drop(notes::take());
         MODE.fetch_or(mode as u8, Ordering::Relaxed);
         Self

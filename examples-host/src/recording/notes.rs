@@ -3,7 +3,7 @@
 
 use super::dependencies::Noted;
 use super::timing_event::TimingEvent;
-use super::trace::{self, Step, StreamKind};
+use super::trace::{self, StreamKind, TracedCall};
 use super::{cupti, software_log};
 use crate::contexts;
 use crate::intervals::{Engine, Range, Span};
@@ -36,9 +36,9 @@ pub(super) struct Notes {
     /// Calls of the driver, on the same clock.
     pub(super) calls: Vec<NotedCall>,
     /// Operations with events around them.
-    pub(super) operations: Vec<Operation>,
+    pub(super) operations: Vec<NotedOperation>,
     /// The calls that succeeded, as a trace has them.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<TracedCall>,
 }
 
 /// A stream that was used, as a trace knows it.
@@ -52,7 +52,7 @@ pub(crate) struct NotedStream {
 
 /// An operation, and the events around it.
 #[derive(Debug)]
-pub(super) struct Operation {
+pub(super) struct NotedOperation {
     pub(super) engine: Engine,
     pub(super) name: String,
     pub(super) stream: usize,

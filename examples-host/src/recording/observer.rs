@@ -1,13 +1,13 @@
 //! The observer of the driver's calls: it counts the work of all of them, and notes what they do while something is
 //! recorded.
 
-use super::mode::{CALL_TIMES, MODE, Mode, mode_of};
+use super::mode::{CALL_TIMES, MODE, ObserverMode, mode_of};
 use super::notes::{self, NotedCall};
 use super::{between_events, engine, now, start_gate, trace};
 use crate::call_times;
 use crate::intervals::Span;
 use crate::profiler_names::name_stream;
-use crate::tally::{self, Work};
+use crate::tally::{self, WorkAmount};
 use libcuda::observe::{self, Action, Call, Copied, Observer, StreamHandle};
 use std::cell::Cell;
 use std::sync::atomic::Ordering;
@@ -30,9 +30,9 @@ impl Observer for Recorder {
         start_gate::before(call);
         let bits = MODE.load(Ordering::Relaxed);
         match mode_of(bits) {
-            Mode::Off => {}
-            Mode::Records => BEGUN.set(now()),
-            Mode::Events => between_events::begin(&call.action),
+            ObserverMode::Off => {}
+            ObserverMode::Records => BEGUN.set(now()),
+            ObserverMode::Events => between_events::begin(&call.action),
         }
         if bits & CALL_TIMES != 0 {
             call_times::begin();
@@ -63,7 +63,7 @@ impl Observer for Recorder {
                 _ => {}
             }
         }
-        if mode_of(bits) != Mode::Off {
+        if mode_of(bits) != ObserverMode::Off {
             noted(call, succeeded);
         }
     }
@@ -75,15 +75,15 @@ impl Observer for Recorder {
 
 /// The work that a call enqueues.
 #[inline]
-fn work(action: &Action) -> Work {
-    let none = Work::default();
+fn work(action: &Action) -> WorkAmount {
+    let none = WorkAmount::default();
     match *action {
         Action::Copy { way, bytes, .. } => match way {
-            Copied::HostToDevice => Work {
+            Copied::HostToDevice => WorkAmount {
                 bytes_in: bytes,
                 ..none
             },
-            Copied::DeviceToHost => Work {
+            Copied::DeviceToHost => WorkAmount {
                 bytes_out: bytes,
                 ..none
             },
@@ -91,7 +91,7 @@ fn work(action: &Action) -> Work {
         },
         Action::Launch {
             blocks, threads, ..
-        } => Work {
+        } => WorkAmount {
             launches: 1,
             threads: product(blocks).saturating_mul(product(threads)),
             ..none

@@ -4,7 +4,7 @@ use crate::intervals::{Engine, Span};
 
 /// What the device's own records say of an operation.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct DeviceRecord {
     pub(super) device: u32,
     pub(super) engine: Engine,
     pub(super) name: String,

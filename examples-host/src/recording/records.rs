@@ -2,7 +2,7 @@
 
 use super::dependencies::Shown;
 use super::notes::{self, NotedCall, Notes};
-use super::record::Record;
+use super::record::DeviceRecord;
 use crate::intervals::{
     Finding, HostCall, HostSpan, Interval, Placement, Range, Recording, Source,
 };
@@ -20,7 +20,11 @@ pub(super) struct Ran {
 }
 
 /// The recording that these records and what was noted make.
-pub(super) fn recording(source: Source, records: Vec<Record>, reports: Vec<Report>) -> Recording {
+pub(super) fn recording(
+    source: Source,
+    records: Vec<DeviceRecord>,
+    reports: Vec<Report>,
+) -> Recording {
     let mut notes = notes::take();
     let phases = std::mem::take(&mut notes.phases);
     let numbers: Vec<u64> = records.iter().map(|record| record.enqueued).collect();

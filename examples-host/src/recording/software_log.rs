@@ -1,6 +1,6 @@
 //! The software GPU's own log: when each operation ran in its virtual clock.
 
-use super::record::{Record, name_of};
+use super::record::{DeviceRecord, name_of};
 use crate::intervals::{Engine, Span};
 use cust::sys::{CUresult, CUstream};
 use libcuda::observe::StreamHandle;
@@ -15,7 +15,7 @@ pub(super) fn start() {
 }
 
 /// What was logged since, and what the checkers found.
-pub(super) fn stop() -> (Vec<Record>, Vec<Report>) {
+pub(super) fn stop() -> (Vec<DeviceRecord>, Vec<Report>) {
     let records = activity::take().into_iter().map(of_activity);
     (records.collect(), reports::take())
 }
@@ -32,7 +32,7 @@ pub(super) fn stream_id(stream: StreamHandle) -> Option<u64> {
     (result == CUresult::CUDA_SUCCESS).then_some(id)
 }
 
-fn of_activity(activity: Activity) -> Record {
+fn of_activity(activity: Activity) -> DeviceRecord {
     let engine = match activity.kind {
         activity::Kind::Kernel => Engine::Kernel,
         activity::Kind::HostToDevice => Engine::HostToDevice,
@@ -51,7 +51,7 @@ fn of_activity(activity: Activity) -> Record {
         start: activity.start_ns,
         end: activity.end_ns,
     };
-    Record {
+    DeviceRecord {
         device: u32::try_from(activity.device).unwrap_or(u32::MAX),
         engine,
         name,

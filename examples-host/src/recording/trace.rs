@@ -16,7 +16,7 @@ use std::time::Duration;
 
 /// A call of the driver that succeeded.
 #[derive(Clone, Debug)]
-pub(crate) struct Step {
+pub(crate) struct TracedCall {
     /// The function's name in the driver's documentation.
     pub(crate) call: &'static str,
     /// Who called.
@@ -94,7 +94,7 @@ impl fmt::Display for StreamKind {
 #[derive(Clone, Debug)]
 pub(crate) struct Trace {
     /// The calls, in the order in which they returned.
-    pub(crate) steps: Vec<Step>,
+    pub(crate) steps: Vec<TracedCall>,
     /// The streams that were used.
     pub(crate) streams: Vec<NotedStream>,
     /// The thread that ran the body.
@@ -105,7 +105,7 @@ pub(crate) struct Trace {
 
 /// Runs `body`, and traces its calls if something is being recorded.
 pub(crate) fn traced<R>(body: impl FnOnce() -> R) -> (R, Option<Trace>) {
-    if mode::mode() == mode::Mode::Off {
+    if mode::mode() == mode::ObserverMode::Off {
         return (body(), None);
     }
     let first = notes::notes().steps.len();
@@ -134,7 +134,7 @@ impl Trace {
 }
 
 /// The step that a call was.
-pub(super) fn step(call: &Call, stream: Option<usize>, span: Option<Span>) -> Step {
+pub(super) fn step(call: &Call, stream: Option<usize>, span: Option<Span>) -> TracedCall {
     let event = match call.action {
         Action::RecordEvent { event, .. } | Action::WaitEvent { event, .. } => Some(event),
         Action::Synchronize { event, .. } => event,
@@ -161,7 +161,7 @@ pub(super) fn step(call: &Call, stream: Option<usize>, span: Option<Span>) -> St
         }
         _ => What::Other,
     };
-    Step {
+    TracedCall {
         call: call.name,
         thread: thread::current().id(),
         thread_name: thread_name(),

@@ -1,6 +1,6 @@
 //! A recording that begins at one place of a program and ends at another.
 
-use super::mode::{Mode, Observing};
+use super::mode::{ObserverMode, Observing};
 use super::{between_events, cupti, install, is_free, notes, records, software_log};
 use crate::device::Device;
 use crate::error::Result;
@@ -49,13 +49,13 @@ impl Whole {
         device.synchronize()?;
         let (from, mode) = if is_free(device) {
             software_log::start();
-            (From::SoftwareGpu, Mode::Records)
+            (From::SoftwareGpu, ObserverMode::Records)
         } else {
             match cupti() {
-                Ok(cupti) => (From::Cupti(cupti), Mode::Records),
+                Ok(cupti) => (From::Cupti(cupti), ObserverMode::Records),
                 Err(why) => (
                     From::Events(between_events::origin(device, why)?),
-                    Mode::Events,
+                    ObserverMode::Events,
                 ),
             }
         };

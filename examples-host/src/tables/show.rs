@@ -1,7 +1,7 @@
 //! Printing what variants took where no bound is known.
 
 use crate::label::Label;
-use crate::measure::{self, Outcome};
+use crate::measure::{self, MeasuredVariant};
 use crate::part::Part;
 use crate::results::Kind;
 use crate::statistics::Durations;
@@ -11,14 +11,14 @@ use std::time::Duration;
 
 impl Part<'_> {
     /// Prints the outcomes: median, spread, and speed-up over the first of them.
-    pub fn show(&mut self, outcomes: &[Outcome]) {
+    pub fn show(&mut self, outcomes: &[MeasuredVariant]) {
         self.say(measure::table(outcomes, self.device().times()));
     }
 
     /// Prints the outcomes beside the time that was predicted of each, with the host's time for enqueueing.
     pub fn show_predicted<const N: usize>(
         &mut self,
-        outcomes: &[Outcome; N],
+        outcomes: &[MeasuredVariant; N],
         predicted: [Duration; N],
     ) {
         let median = format!("median, {}", self.device().times());
@@ -65,7 +65,7 @@ impl Part<'_> {
         &mut self,
         what: &str,
         steps: usize,
-        outcomes: &[Outcome; N],
+        outcomes: &[MeasuredVariant; N],
     ) {
         let titles = ["time", "speed-up", "host's thread", "host, speed-up"];
         let mut table = Table::of([what].into_iter().chain(titles));
@@ -84,7 +84,11 @@ impl Part<'_> {
     }
 
     /// Keeps, in the group `host/GROUP` of the results, what each outcome took of the host's thread for one of `steps` steps.
-    pub fn keep_host_times<const N: usize>(&mut self, steps: usize, outcomes: &[Outcome; N]) {
+    pub fn keep_host_times<const N: usize>(
+        &mut self,
+        steps: usize,
+        outcomes: &[MeasuredVariant; N],
+    ) {
         for outcome in outcomes {
             let each = outcome.issuing.sorted().iter();
             let Some(times) = Durations::new(each.map(|&time| time / steps as u32).collect())

@@ -17,7 +17,7 @@ use cust::stream::Stream;
 use std::time::Duration;
 
 /// A body of a timed region.
-pub type Body<'b, W> = &'b dyn Fn(&mut W) -> anyhow::Result<()>;
+pub type RegionFunction<'b, W> = &'b dyn Fn(&mut W) -> anyhow::Result<()>;
 
 /// The same updates, enqueued in several ways.
 pub struct Updates<'b, W> {
@@ -26,13 +26,13 @@ pub struct Updates<'b, W> {
     /// Where all of them are enqueued.
     pub streams: [&'b Stream; 2],
     /// What runs on the device in any case: no way of keeping the order hides it.
-    pub device: Body<'b, W>,
+    pub device: RegionFunction<'b, W>,
     /// One short operation per update, for each of which the host waits.
-    pub round_trips: Body<'b, W>,
+    pub round_trips: RegionFunction<'b, W>,
     /// The host keeps the order, with two waits per update.
-    pub host_sync: Body<'b, W>,
+    pub host_sync: RegionFunction<'b, W>,
     /// Events keep the order.
-    pub events: Body<'b, W>,
+    pub events: RegionFunction<'b, W>,
 }
 
 /// The device must take this much of the host's time for an update, so that a run that is recorded, which takes the host

@@ -24,18 +24,18 @@ use std::time::Duration;
 type Time<'v, S> = Box<dyn FnMut(&mut S, &Stopwatch) -> anyhow::Result<Duration> + 'v>;
 
 /// A piece of the work that can be timed without the rest.
-pub struct Piece<'v, S>(Time<'v, S>);
+pub struct TimedAlone<'v, S>(Time<'v, S>);
 
 /// What `body` enqueues in `streams`.
 pub fn piece<'v, S>(
     streams: impl IntoIterator<Item = &'v Stream>,
     mut body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v,
-) -> Piece<'v, S> {
+) -> TimedAlone<'v, S> {
     let streams: Vec<&Stream> = streams.into_iter().collect();
     let time = move |work: &mut S, watch: &Stopwatch| {
         Ok(watch.time(streams.iter().copied(), || body(work))?.event)
     };
-    Piece(Box::new(time))
+    TimedAlone(Box::new(time))
 }
 
 /// What `stage` enqueues in `stream` for each of `chunks` chunks.
@@ -43,7 +43,7 @@ pub fn each<'v, S>(
     chunks: usize,
     stream: &'v Stream,
     mut stage: impl FnMut(&mut S, usize, &Stream) -> anyhow::Result<()> + 'v,
-) -> Piece<'v, S> {
+) -> TimedAlone<'v, S> {
     piece([stream], move |work: &mut S| {
         (0..chunks).try_for_each(|chunk| stage(work, chunk, stream))
     })
@@ -58,7 +58,7 @@ pub fn together<'v, S: 'v>(
     chunks: usize,
     streams: [&'v Stream; 2],
     stages: [Stage<S>; 2],
-) -> Piece<'v, S> {
+) -> TimedAlone<'v, S> {
     piece(streams, move |work: &mut S| {
         (0..chunks).try_for_each(|chunk| {
             stages[0](work, chunk, streams[0])?;
@@ -72,7 +72,7 @@ pub fn by_host<'v, S>(
     count: usize,
     mut prepare: impl FnMut(&mut S, usize) -> anyhow::Result<()> + 'v,
     mut body: impl FnMut(&mut S, usize) + 'v,
-) -> Piece<'v, S> {
+) -> TimedAlone<'v, S> {
     let time = move |work: &mut S, _: &Stopwatch| {
         let mut total = Duration::ZERO;
         for index in 0..count {
@@ -83,10 +83,10 @@ pub fn by_host<'v, S>(
         }
         Ok(total)
     };
-    Piece(Box::new(time))
+    TimedAlone(Box::new(time))
 }
 
-impl<'v, S: 'v> Piece<'v, S> {
+impl<'v, S: 'v> TimedAlone<'v, S> {
     /// Runs `before` each time, which is not timed: what it leaves in the device's cache is still there.
     pub fn after(mut self, mut before: impl FnMut(&mut S) -> anyhow::Result<()> + 'v) -> Self {
         Self(Box::new(move |work, watch| {
@@ -121,7 +121,7 @@ impl<const N: usize> Least<N> {
 
 /// Pieces, the least time of each so far, and what each took in the rounds of a comparison.
 pub struct Alone<'v, S, const N: usize> {
-    pieces: [Piece<'v, S>; N],
+    pieces: [TimedAlone<'v, S>; N],
     least: Least<N>,
     compared: [Vec<Duration>; N],
 }
@@ -227,7 +227,7 @@ impl Part<'_> {
     pub fn alone_in_turn<'v, S, const N: usize>(
         &self,
         work: &mut S,
-        pieces: [Piece<'v, S>; N],
+        pieces: [TimedAlone<'v, S>; N],
     ) -> anyhow::Result<Alone<'v, S, N>> {
         let watch = Stopwatch::new(self.device())?;
         let mut alone = Alone {
@@ -346,8 +346,8 @@ mod tests {
         let pieces = [1, kernel, 1, 2].map(|ms| (ms, ms));
         let mut times = pieces;
         times[piece].1 = longer;
-        let piece = |(before, after)| -> Piece<'_, bool> {
-            Piece(Box::new(move |compared, _| {
+        let piece = |(before, after)| -> TimedAlone<'_, bool> {
+            TimedAlone(Box::new(move |compared, _| {
                 Ok(Duration::from_millis(if *compared {
                     after
                 } else {

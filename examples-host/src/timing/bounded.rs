@@ -3,8 +3,8 @@
 use crate::alone::DisturbedLink;
 use crate::bound::{Overlap, Stages};
 use crate::device::TimeSource;
-use crate::expect::{Found, share, truth};
-use crate::measure::{self, Outcome};
+use crate::expect::{Measured, share, truth};
+use crate::measure::{self, MeasuredVariant};
 use crate::part::{NOISE, Part};
 use crate::table::Table;
 use crate::units;
@@ -14,7 +14,7 @@ impl Part<'_> {
     /// measured on a disturbed link bounds nothing: then that is printed and not judged.
     pub fn show_bounded(
         &mut self,
-        outcomes: &[Outcome],
+        outcomes: &[MeasuredVariant],
         stages: &Stages,
         disturbed: Option<DisturbedLink>,
     ) {
@@ -33,7 +33,7 @@ impl Part<'_> {
     /// Claims that the least time is not below what the stages allow, up to [`NOISE`]: if it is, the measurement is wrong.
     pub fn claim_not_below_bound(
         &mut self,
-        outcome: &Outcome,
+        outcome: &MeasuredVariant,
         stages: &Stages,
         overlap: Overlap,
         disturbed: Option<DisturbedLink>,
@@ -58,16 +58,16 @@ impl Part<'_> {
     }
 }
 
-impl Outcome {
+impl MeasuredVariant {
     /// How much of the bound the best run reaches, if everything overlaps that may: 1 at the bound, less above it.
-    pub fn reached(&self, stages: &Stages) -> Found {
+    pub fn reached(&self, stages: &Stages) -> Measured {
         share(stages.reached(Overlap::Duplex, self.times.min()))
     }
 }
 
 /// A table of outcomes with the bounds that the stages set, and how much of the duplex-aware bound
 /// each reaches.
-fn table_with_bounds(outcomes: &[Outcome], stages: &Stages, times: TimeSource) -> Table {
+fn table_with_bounds(outcomes: &[MeasuredVariant], stages: &Stages, times: TimeSource) -> Table {
     let mut table = Table::new([
         "variant",
         &format!("median, {times}"),
@@ -124,7 +124,7 @@ mod tests {
         };
         let mut part = Part::new(info, &device, &options);
         let took = |time| Durations::new(vec![time]).unwrap();
-        let outcome = Outcome {
+        let outcome = MeasuredVariant {
             group: measure::VARIANTS,
             name: Label::new("streams", "streams"),
             times: took(8 * MS),

@@ -9,7 +9,7 @@
 //! ```
 
 use crate::alone::Alone;
-use crate::measure::{Comparison, Outcome};
+use crate::measure::{Comparison, MeasuredVariant};
 use crate::part::Part;
 use crate::plan::Plan;
 pub use crate::variant::{Variant, Variants, Workload, variant, variants};
@@ -26,7 +26,7 @@ impl Part<'_> {
         plan: Plan,
         work: &mut S,
         variants: impl Into<Variants<'v, S, N>>,
-    ) -> anyhow::Result<[Outcome; N]> {
+    ) -> anyhow::Result<[MeasuredVariant; N]> {
         self.run(Comparison::new(group, plan).of(variants.into()), work)
     }
 
@@ -41,7 +41,7 @@ impl Part<'_> {
         plan: Plan,
         work: &mut S,
         variants: impl Into<Variants<'v, S, N>>,
-    ) -> anyhow::Result<[Outcome; N]> {
+    ) -> anyhow::Result<[MeasuredVariant; N]> {
         self.run(
             Comparison::new(group, plan).of(variants.into()).runs(runs),
             work,
@@ -59,7 +59,7 @@ impl Part<'_> {
         work: &mut S,
         alone: &'v mut Alone<'_, S, M>,
         variants: impl Into<Variants<'v, S, N>>,
-    ) -> anyhow::Result<[Outcome; N]> {
+    ) -> anyhow::Result<[MeasuredVariant; N]> {
         let comparison = Comparison::new(group, plan).of(variants.into());
         self.run(comparison.bounded_by(alone), work)
     }
@@ -69,9 +69,9 @@ impl Part<'_> {
         &mut self,
         comparison: Comparison<'_, S>,
         work: &mut S,
-    ) -> anyhow::Result<[Outcome; N]> {
+    ) -> anyhow::Result<[MeasuredVariant; N]> {
         let comparison = comparison.prepare(S::poison).check(S::check);
-        match <[Outcome; N]>::try_from(comparison.run(self, work)?) {
+        match <[MeasuredVariant; N]>::try_from(comparison.run(self, work)?) {
             Ok(outcomes) => Ok(outcomes),
             Err(other) => anyhow::bail!("{} outcomes of {N} variants", other.len()),
         }

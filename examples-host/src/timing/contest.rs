@@ -5,7 +5,7 @@
 use crate::check::{self, Checked};
 use crate::compare::Workload;
 use crate::expect::right;
-use crate::identity::{self, Judged, Shape};
+use crate::identity::{self, CallCounts, Judged};
 use crate::intervals::Engine;
 use crate::label::Label;
 use crate::part::Part;
@@ -114,7 +114,9 @@ impl Part<'_> {
             }
             // With --validate every round is checked: the calls of one are enough.
             if check && shapes.len() < points.len() {
-                shapes.extend(trace.map(|trace| (form_label(form), Shape::of(&trace, &recording))));
+                shapes.extend(
+                    trace.map(|trace| (form_label(form), CallCounts::of(&trace, &recording))),
+                );
             }
             anyhow::Ok([recording.busy(Engine::Kernel)])
         })?;

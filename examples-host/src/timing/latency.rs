@@ -8,7 +8,7 @@ use crate::call_times::{self, CallTimes};
 use crate::check::{self, Checked};
 use crate::compare::{Variant, Workload, variant};
 use crate::device::TimeSource;
-use crate::expect::{Found, ratio, right, truth};
+use crate::expect::{Measured, ratio, right, truth};
 use crate::host_clock;
 use crate::label::Label;
 use crate::part::Part;
@@ -29,7 +29,7 @@ pub fn cells(times: &Durations) -> [String; 3] {
 }
 
 /// How many times as long as another time one is.
-pub fn times_as_long(time: Duration, other: Duration) -> Found {
+pub fn times_as_long(time: Duration, other: Duration) -> Measured {
     ratio(time.as_secs_f64() / other.as_secs_f64())
 }
 

@@ -11,9 +11,9 @@ use crate::contexts;
 use crate::cpu_time;
 use crate::device::{Device, TimeSource};
 use crate::error::{Error, Result, failed};
-use crate::expect::{Found, ratio, share};
+use crate::expect::{Measured, ratio, share};
 use crate::host_clock;
-use crate::identity::{self, Differ, Judged, Shape};
+use crate::identity::{self, CallCounts, Differ, Judged};
 use crate::intervals::{Engine, Recording, Source};
 use crate::joined::{Join, Joined};
 use crate::label::Label;
@@ -25,7 +25,7 @@ use crate::results::Kind;
 use crate::shortest::Shortest;
 use crate::statistics::Durations;
 use crate::table::Table;
-use crate::tally::{self, Work};
+use crate::tally::{self, WorkAmount};
 use crate::units;
 use crate::variant;
 use anyhow::{Context, bail};
@@ -201,19 +201,19 @@ impl Sample {
 /// The group of a part that compares variants once.
 pub const VARIANTS: &str = "variants";
 
-type Body<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>;
+type MeasuredFunction<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>;
 type CheckBody<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<Checked> + 'v>;
 
-struct Variant<'v, S> {
+struct PreparedVariant<'v, S> {
     name: Label,
     streams: Vec<Join>,
     waits: usize,
     also: &'static [Differ],
     chooses_streams: bool,
-    body: Body<'v, S>,
+    body: MeasuredFunction<'v, S>,
 }
 
-impl<S> Variant<'_, S> {
+impl<S> PreparedVariant<'_, S> {
     /// The names of the streams that it has to use.
     fn required_streams(&self) -> Vec<String> {
         let streams = self.streams.iter().filter(|_| !self.chooses_streams);
@@ -227,8 +227,8 @@ pub struct Comparison<'v, S> {
     group: &'static str,
     plan: Plan,
     differ: Option<&'static [Differ]>,
-    variants: Vec<Variant<'v, S>>,
-    prepare: Body<'v, S>,
+    variants: Vec<PreparedVariant<'v, S>>,
+    prepare: MeasuredFunction<'v, S>,
     check: Option<CheckBody<'v, S>>,
     alone: Option<&'v mut (dyn Rounds<S> + 'v)>,
     runs: usize,
@@ -236,7 +236,7 @@ pub struct Comparison<'v, S> {
 
 /// What was found about one variant.
 #[derive(Clone, Debug)]
-pub struct Outcome {
+pub struct MeasuredVariant {
     /// The group that it is a variant of.
     pub group: &'static str,
     /// The variant.
@@ -261,7 +261,7 @@ pub(crate) fn id_in(group: &str, what: &str) -> String {
     }
 }
 
-impl Outcome {
+impl MeasuredVariant {
     /// The id of a claim about this variant.
     pub fn id(&self, what: &str) -> String {
         id_in(self.group, &format!("{what}/{}", self.name.id))
@@ -273,18 +273,18 @@ impl Outcome {
     }
 
     /// How many times as fast as another variant, by their medians.
-    pub fn speedup_over(&self, other: &Self) -> Found {
+    pub fn speedup_over(&self, other: &Self) -> Measured {
         ratio(other.median().div_duration_f64(self.median()))
     }
 
     /// The same by their least times: for variants in which the host's threads set the pace. Another program that takes such a
     /// thread's core makes a run longer, never shorter.
-    pub fn undisturbed_speedup_over(&self, other: &Self) -> Found {
+    pub fn undisturbed_speedup_over(&self, other: &Self) -> Measured {
         ratio(other.times.min().div_duration_f64(self.times.min()))
     }
 
     /// How many times as long another variant occupies the host's thread with its calls.
-    pub fn host_speedup_over(&self, other: &Self) -> Found {
+    pub fn host_speedup_over(&self, other: &Self) -> Measured {
         ratio(
             other
                 .issuing
@@ -294,7 +294,7 @@ impl Outcome {
     }
 
     /// The share of one engine's time in which another was busy as well, as [`Recording::share`].
-    pub fn overlap(&self, of: Engine, with: Engine) -> Found {
+    pub fn overlap(&self, of: Engine, with: Engine) -> Measured {
         share(self.recording.share(of, with))
     }
 
@@ -336,7 +336,7 @@ impl<'v, S> Comparison<'v, S> {
     /// These variants.
     pub(crate) fn of<const N: usize>(mut self, variants: variant::Variants<'v, S, N>) -> Self {
         self.differ = variants.differ;
-        let variants = variants.table.into_iter().map(|variant| Variant {
+        let variants = variants.table.into_iter().map(|variant| PreparedVariant {
             name: variant.label,
             streams: variant.streams,
             waits: variant.waits,
@@ -367,7 +367,7 @@ impl<'v, S> Comparison<'v, S> {
     /// Each variant is warmed up, timed, and recorded in further runs, since recording costs time: in more of them if the first
     /// ones were disturbed. A model is not disturbed by being watched and has nothing to warm up: there the last timed run is the
     /// recorded one.
-    pub fn run(mut self, part: &mut Part, state: &mut S) -> anyhow::Result<Vec<Outcome>> {
+    pub fn run(mut self, part: &mut Part, state: &mut S) -> anyhow::Result<Vec<MeasuredVariant>> {
         let device = part.device();
         recording::install();
         let watch = Stopwatch::new(device)?;
@@ -410,7 +410,7 @@ impl<'v, S> Comparison<'v, S> {
         self.claim(part, &work, &runs);
         self.claim_identity(part, &runs);
         let names = self.variants.into_iter().map(|variant| variant.name);
-        let outcomes: anyhow::Result<Vec<Outcome>> = runs
+        let outcomes: anyhow::Result<Vec<MeasuredVariant>> = runs
             .into_iter()
             .zip(names)
             .map(|(runs, name)| runs.outcome(self.group, name))
@@ -421,7 +421,7 @@ impl<'v, S> Comparison<'v, S> {
             group => Label::new(group, format!("{}: {}", Label::from(group), self.plan)),
         };
         part.planned(&group, &self.plan);
-        for Outcome { name, times, .. } in &outcomes {
+        for MeasuredVariant { name, times, .. } in &outcomes {
             part.timed(&group, name, Kind::Makespan, times);
         }
         Ok(outcomes)
@@ -438,7 +438,7 @@ impl<'v, S> Comparison<'v, S> {
         runs: &mut Runs,
     ) -> anyhow::Result<()> {
         let (
-            Timed {
+            TracedRun {
                 sample,
                 enqueued,
                 trace,
@@ -451,7 +451,7 @@ impl<'v, S> Comparison<'v, S> {
             (self.timed(index, watch, state)?, None)
         };
         if let (Some(trace), Some(recording)) = (trace, &recording) {
-            runs.did(Shape::of(&trace.taking(sample.issuing), recording));
+            runs.did(CallCounts::of(&trace.taking(sample.issuing), recording));
         }
         let name = &self.variants[index].name.text;
         match (&recording, self.plan.is_counted_in_recordings()) {
@@ -474,7 +474,12 @@ impl<'v, S> Comparison<'v, S> {
         Ok(())
     }
 
-    fn timed(&mut self, index: usize, watch: &Stopwatch, state: &mut S) -> anyhow::Result<Timed> {
+    fn timed(
+        &mut self,
+        index: usize,
+        watch: &Stopwatch,
+        state: &mut S,
+    ) -> anyhow::Result<TracedRun> {
         self.prepared(state)?;
         self.timed_unprepared(index, watch, state)
     }
@@ -490,7 +495,7 @@ impl<'v, S> Comparison<'v, S> {
         index: usize,
         watch: &Stopwatch,
         state: &mut S,
-    ) -> anyhow::Result<Timed> {
+    ) -> anyhow::Result<TracedRun> {
         let variant = &mut self.variants[index];
         let _phase = range(&variant.name.text);
         let before = tally::enqueued();
@@ -504,7 +509,7 @@ impl<'v, S> Comparison<'v, S> {
             .time(&variant.streams, body)
             .with_context(|| format!("variant {}", variant.name))?;
         let enqueued = tally::enqueued() - before;
-        Ok(Timed {
+        Ok(TracedRun {
             sample,
             enqueued,
             trace,
@@ -516,7 +521,7 @@ impl<'v, S> Comparison<'v, S> {
         index: usize,
         watch: &Stopwatch,
         state: &mut S,
-    ) -> anyhow::Result<(Timed, Recording)> {
+    ) -> anyhow::Result<(TracedRun, Recording)> {
         self.prepared(state)?;
         let run = || self.timed_unprepared(index, watch, state);
         let (timed, recording) = recording::recorded(&watch.device, run)?;
@@ -527,7 +532,7 @@ impl<'v, S> Comparison<'v, S> {
     /// Work in a stream that the timed region does not join would not be timed. A variant that
     /// names no streams waits for its work itself.
     fn all_joined(&self, index: usize, recording: &Recording) -> anyhow::Result<()> {
-        let Variant { name, streams, .. } = &self.variants[index];
+        let PreparedVariant { name, streams, .. } = &self.variants[index];
         let joined =
             |stream: &str| streams.is_empty() || streams.iter().any(|s| s.label() == stream);
         // The kernels of a graph run in streams of its own, which the launching stream waits for.
@@ -644,9 +649,9 @@ impl<'v, S> Comparison<'v, S> {
 }
 
 /// A timed run of a variant, and what was traced of it.
-struct Timed {
+struct TracedRun {
     sample: Sample,
-    enqueued: Work,
+    enqueued: WorkAmount,
     trace: Option<Trace>,
 }
 
@@ -664,7 +669,7 @@ struct Runs {
     samples: Vec<Sample>,
     recorded: Shortest,
     /// What the variant did in the recorded run that kept the host shortest.
-    shape: Option<Shape>,
+    shape: Option<CallCounts>,
     checked: Option<Result<Checked, Mismatch>>,
 }
 
@@ -676,14 +681,14 @@ impl Runs {
     }
 
     /// Notes what the variant did in a recorded run: what disturbs the host makes it longer.
-    fn did(&mut self, shape: Shape) {
+    fn did(&mut self, shape: CallCounts) {
         match &self.shape {
             Some(known) if !shape.is_quicker_than(known) => {}
             _ => self.shape = Some(shape),
         }
     }
 
-    fn outcome(self, group: &'static str, name: Label) -> anyhow::Result<Outcome> {
+    fn outcome(self, group: &'static str, name: Label) -> anyhow::Result<MeasuredVariant> {
         let durations =
             |of: fn(&Sample) -> Duration| Durations::new(self.samples.iter().map(of).collect());
         let found = durations(|sample| sample.event)
@@ -694,7 +699,7 @@ impl Runs {
             found.with_context(|| format!("variant {name} was not run"))?;
         let cpu: Option<Duration> = self.samples.iter().map(|sample| sample.cpu).sum();
         let issued: Duration = issuing.sorted().iter().sum();
-        Ok(Outcome {
+        Ok(MeasuredVariant {
             group,
             name,
             times,
@@ -718,7 +723,7 @@ const RECORDED_AGAIN: usize = 8;
 const DEFAULT_ITERATIONS: usize = 10;
 
 /// A table of outcomes: median, spread, and speed against the first of them.
-pub fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
+pub fn table(outcomes: &[MeasuredVariant], times: TimeSource) -> Table {
     let mut table = Table::new(["variant", &format!("median, {times}"), "spread", "speed-up"]);
     for outcome in outcomes {
         table.row(cells(outcomes, outcome));
@@ -727,7 +732,7 @@ pub fn table(outcomes: &[Outcome], times: TimeSource) -> Table {
 }
 
 /// What every table of outcomes says of one of them.
-pub(crate) fn cells(outcomes: &[Outcome], outcome: &Outcome) -> [String; 4] {
+pub(crate) fn cells(outcomes: &[MeasuredVariant], outcome: &MeasuredVariant) -> [String; 4] {
     [
         outcome.name.text.clone(),
         units::time(outcome.median()),
@@ -736,7 +741,7 @@ pub(crate) fn cells(outcomes: &[Outcome], outcome: &Outcome) -> [String; 4] {
     ]
 }
 
-pub(crate) fn speedup(outcomes: &[Outcome], time: Duration) -> f64 {
+pub(crate) fn speedup(outcomes: &[MeasuredVariant], time: Duration) -> f64 {
     outcomes.first().map_or(1.0, |first| {
         first.median().as_secs_f64() / time.as_secs_f64()
     })

@@ -5,7 +5,7 @@ use crate::check::{self, Checked};
 use crate::compare::Workload;
 use crate::expect::{right, truth};
 use crate::host_clock;
-use crate::identity::{self, Differ, Judged, Shape};
+use crate::identity::{self, CallCounts, Differ, Judged};
 use crate::label::Label;
 use crate::latency::cells;
 use crate::part::Part;
@@ -29,10 +29,10 @@ pub trait Requests: Workload {
 pub struct Server<'v, S> {
     label: Label,
     waits: usize,
-    body: Body<'v, S>,
+    body: RequestFunction<'v, S>,
 }
 
-type Body<'v, S> = Box<dyn FnMut(&mut S, usize) -> anyhow::Result<()> + 'v>;
+type RequestFunction<'v, S> = Box<dyn FnMut(&mut S, usize) -> anyhow::Result<()> + 'v>;
 
 /// A way to serve a request: its label, and what serves the request with this number to its end.
 pub fn server<'v, S>(
@@ -122,7 +122,7 @@ impl Part<'_> {
                         trace = calls;
                         done
                     })?;
-                    shapes.extend(trace.map(|trace| Shape::of(&trace, &recording)));
+                    shapes.extend(trace.map(|trace| CallCounts::of(&trace, &recording)));
                     self.keep(&label, &recording);
                 } else {
                     serve_all()?;

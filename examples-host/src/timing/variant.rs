@@ -15,7 +15,7 @@ pub trait Workload {
     fn check(&mut self) -> anyhow::Result<Checked>;
 }
 
-pub(crate) type Body<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>;
+pub(crate) type VariantFunction<'v, S> = Box<dyn FnMut(&mut S) -> anyhow::Result<()> + 'v>;
 
 /// One way to do the work.
 pub struct Variant<'v, S> {
@@ -24,7 +24,7 @@ pub struct Variant<'v, S> {
     pub(crate) waits: usize,
     pub(crate) also: &'static [Differ],
     pub(crate) chooses_streams: bool,
-    pub(crate) body: Body<'v, S>,
+    pub(crate) body: VariantFunction<'v, S>,
 }
 
 impl<S> Variant<'_, S> {

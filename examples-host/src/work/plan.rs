@@ -4,7 +4,7 @@
 //! enqueued is counted by [`crate::tally`], and a variant that differs makes the claim of equal work false.
 
 use crate::results;
-use crate::tally::Work;
+use crate::tally::WorkAmount;
 use std::fmt;
 
 /// The work that all variants of a part share.
@@ -126,7 +126,7 @@ impl Plan {
     }
 
     /// Compares what a variant enqueued with the plan.
-    pub fn check(&self, variant: &str, done: Work) -> Result<(), UnequalWork> {
+    pub fn check(&self, variant: &str, done: WorkAmount) -> Result<(), UnequalWork> {
         let launches = match self.counted {
             Counted::Steps => self.launches,
             Counted::AtLeast => done.launches.min(self.launches),
@@ -214,7 +214,7 @@ impl EqualWork {
     }
 
     /// Adds what a run of a variant enqueued. The first difference stays.
-    pub fn add(&mut self, variant: &str, done: Work) {
+    pub fn add(&mut self, variant: &str, done: WorkAmount) {
         if self.runs == 0 {
             self.threads = done.threads;
         }
@@ -259,7 +259,7 @@ mod tests {
     use super::*;
 
     const PLAN: Plan = Plan::new().bytes_in(4096).bytes_out(4096).launches(4, 1024);
-    const DONE: Work = Work {
+    const DONE: WorkAmount = WorkAmount {
         bytes_in: 4096,
         bytes_out: 4096,
         launches: 4,
@@ -283,11 +283,11 @@ mod tests {
         equal.add("a", DONE);
         assert!(equal.holds());
         assert_eq!(equal.to_string(), PLAN.to_string());
-        let more = Work {
+        let more = WorkAmount {
             launches: 5,
             ..DONE
         };
-        for (variant, done) in [("b", more), ("c", Work::default()), ("a", DONE)] {
+        for (variant, done) in [("b", more), ("c", WorkAmount::default()), ("a", DONE)] {
             equal.add(variant, done);
             assert!(!equal.holds());
             assert!(equal.to_string().starts_with("variant b "), "{equal}");
@@ -298,9 +298,9 @@ mod tests {
     fn steps_may_share_a_launch_and_kernels_may_not_be_missing() {
         let steps = Plan::new().steps(1000, 4096);
         assert_eq!(steps.to_string(), "1000 steps over 4096 elements");
-        let one_launch = Work {
+        let one_launch = WorkAmount {
             launches: 1,
-            ..Work::default()
+            ..WorkAmount::default()
         };
         assert_eq!(steps.check("persistent", one_launch), Ok(()));
         let kernels = Plan::new().kernels(4, 4096);
@@ -311,7 +311,7 @@ mod tests {
 
     #[test]
     fn half_the_launches_and_half_the_threads_are_noticed() {
-        let done = Work {
+        let done = WorkAmount {
             launches: 2,
             ..DONE
         };
@@ -323,7 +323,7 @@ mod tests {
         equal.add("a", DONE);
         equal.add(
             "b",
-            Work {
+            WorkAmount {
                 threads: 512,
                 ..DONE
             },
@@ -337,7 +337,7 @@ mod tests {
         equal.add("a", DONE);
         equal.add(
             "b",
-            Work {
+            WorkAmount {
                 threads: 512,
                 ..DONE
             },

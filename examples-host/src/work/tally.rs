@@ -10,7 +10,7 @@ use std::ops::{Add, AddAssign, Sub};
 
 /// An amount of work on the device.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Work {
+pub struct WorkAmount {
     /// Bytes copied from host to device.
     pub bytes_in: u64,
     /// Bytes copied from device to host.
@@ -21,7 +21,7 @@ pub struct Work {
     pub threads: u64,
 }
 
-impl Add for Work {
+impl Add for WorkAmount {
     type Output = Self;
     fn add(self, other: Self) -> Self {
         Self {
@@ -33,7 +33,7 @@ impl Add for Work {
     }
 }
 
-impl Sub for Work {
+impl Sub for WorkAmount {
     type Output = Self;
     fn sub(self, other: Self) -> Self {
         Self {
@@ -45,28 +45,28 @@ impl Sub for Work {
     }
 }
 
-impl AddAssign for Work {
+impl AddAssign for WorkAmount {
     fn add_assign(&mut self, other: Self) {
         *self = *self + other;
     }
 }
 
 thread_local! {
-    static ENQUEUED: Cell<Work> = const { Cell::new(Work { bytes_in: 0, bytes_out: 0, launches: 0, threads: 0 }) };
+    static ENQUEUED: Cell<WorkAmount> = const { Cell::new(WorkAmount { bytes_in: 0, bytes_out: 0, launches: 0, threads: 0 }) };
 }
 
 /// Everything the calling thread has enqueued so far.
-pub fn enqueued() -> Work {
+pub fn enqueued() -> WorkAmount {
     ENQUEUED.get()
 }
 
 /// What ran in a recording, whatever enqueued it. Its threads are not known.
-pub(crate) fn of_recording(recording: &Recording) -> Work {
+pub(crate) fn of_recording(recording: &Recording) -> WorkAmount {
     let bytes = |engine| {
         let of = recording.intervals.iter().filter(|i| i.engine == engine);
         of.map(|interval| interval.bytes).sum()
     };
-    Work {
+    WorkAmount {
         bytes_in: bytes(Engine::HostToDevice),
         bytes_out: bytes(Engine::DeviceToHost),
         launches: recording.of(Engine::Kernel).len() as u64,
@@ -76,6 +76,6 @@ pub(crate) fn of_recording(recording: &Recording) -> Work {
 
 /// Adds to the calling thread's count.
 #[inline]
-pub(crate) fn add(work: Work) {
+pub(crate) fn add(work: WorkAmount) {
     ENQUEUED.set(ENQUEUED.get() + work);
 }

@@ -12,14 +12,14 @@ const HELD: Duration = Duration::from_nanos(crate::occupancy::HELD);
 
 /// What a block takes.
 #[derive(Clone, Copy)]
-enum Shape {
+enum BlockResources {
     /// Threads, and bytes of shared memory.
     Threads(u32, u32),
     /// Threads, each of which holds many registers.
     Registers(u32),
 }
 
-impl Shape {
+impl BlockResources {
     /// Blocks of this shape that fit on a multiprocessor.
     fn fit(self, grids: &Grids) -> CudaResult<u32> {
         match self {
@@ -58,11 +58,11 @@ pub fn run(part: &mut Part) -> Result<()> {
     let mut grids = Grids::new(part.device().multiprocessors()? as usize)?;
     grids.allow_shared(most)?;
     let shapes = [
-        ("small", "64 threads", Shape::Threads(64, 0)),
-        ("threads", "1024 threads", Shape::Threads(1024, 0)),
-        ("half-shared", "half the shared memory", Shape::Threads(64, most / 2 - 1024)),
-        ("all-shared", "all the shared memory", Shape::Threads(64, most)),
-        ("registers", "512 threads, registers", Shape::Registers(512)),
+        ("small", "64 threads", BlockResources::Threads(64, 0)),
+        ("threads", "1024 threads", BlockResources::Threads(1024, 0)),
+        ("half-shared", "half the shared memory", BlockResources::Threads(64, most / 2 - 1024)),
+        ("all-shared", "all the shared memory", BlockResources::Threads(64, most)),
+        ("registers", "512 threads, registers", BlockResources::Registers(512)),
     ];
     let mut fit = [0; 5];
     for (fit, (_, _, shape)) in fit.iter_mut().zip(shapes) {
@@ -82,8 +82,8 @@ pub fn run(part: &mut Part) -> Result<()> {
         let launch = move |grids: &mut Grids| shape.launch(grids, streams);
         let variant = variant((id, text), streams, launch);
         match shape {
-            Shape::Threads(..) => variant,
-            Shape::Registers(_) => variant.also(&[Differ::Kernels]),
+            BlockResources::Threads(..) => variant,
+            BlockResources::Registers(_) => variant.also(&[Differ::Kernels]),
         }
     });
     let variants = Variants::differing(&[Differ::Launches], variants);

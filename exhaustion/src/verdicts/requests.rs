@@ -1,6 +1,6 @@
 //! What is claimed of requests.
 
-use crate::requests::Scene;
+use crate::requests::Requests;
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::answer::answer;
@@ -9,7 +9,7 @@ use examples_host::prelude::*;
 /// A request, and how the driver refuses it.
 struct Request {
     id: &'static str,
-    make: fn(&Scene) -> CudaResult<()>,
+    make: fn(&Requests) -> CudaResult<()>,
     error: &'static str,
 }
 
@@ -19,17 +19,17 @@ const INVALID: &str = "CUDA_ERROR_INVALID_VALUE";
 const ANY: &str = "an error";
 
 const REQUESTS: [Request; 6] = [
-    Request { id: "device-memory", make: Scene::device_memory, error: NO_MEMORY },
-    Request { id: "memory-of-the-pool", make: Scene::memory_of_the_pool, error: NO_MEMORY },
-    Request { id: "page-locked-memory", make: Scene::page_locked_memory, error: ANY },
-    Request { id: "threads-of-a-block", make: Scene::threads_of_a_block, error: INVALID },
-    Request { id: "blocks-of-a-grid", make: Scene::blocks_of_a_grid, error: INVALID },
-    Request { id: "shared-memory", make: Scene::shared_memory, error: INVALID },
+    Request { id: "device-memory", make: Requests::device_memory, error: NO_MEMORY },
+    Request { id: "memory-of-the-pool", make: Requests::memory_of_the_pool, error: NO_MEMORY },
+    Request { id: "page-locked-memory", make: Requests::page_locked_memory, error: ANY },
+    Request { id: "threads-of-a-block", make: Requests::threads_of_a_block, error: INVALID },
+    Request { id: "blocks-of-a-grid", make: Requests::blocks_of_a_grid, error: INVALID },
+    Request { id: "shared-memory", make: Requests::shared_memory, error: INVALID },
 ];
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
-    let mut scene = Scene::new(part.device().memory_bytes()? + (1 << 30))?;
+    let mut scene = Requests::new(part.device().memory_bytes()? + (1 << 30))?;
     part.predict("Each request is refused by its own call. A kernel launched behind it is right.");
 
     let mut table = Table::new(["too much", "error", "then"]);

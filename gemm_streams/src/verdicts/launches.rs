@@ -11,12 +11,12 @@ use examples_host::prelude::*;
 const NOISE: f64 = 0.03;
 
 /// The products, and what they must be.
-struct Known {
+struct CheckedProducts {
     products: Products,
     operands: Operands,
 }
 
-impl Workload for Known {
+impl Workload for CheckedProducts {
     fn poison(&mut self) -> Result<()> {
         Ok(self.products.c.set_8(0xFF)?)
     }
@@ -32,7 +32,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let shape = shape(part, [256, 256, 512]);
     let operands = Operands::new(shape);
     let products = Products::new(shape, &operands.a, &operands.b)?;
-    let mut known = Known { products, operands };
+    let mut known = CheckedProducts { products, operands };
     let (multiprocessors, tiles) = (part.device().multiprocessors()?, shape.tiles() as usize);
     part.predict(format!(
         "A product is {tiles} tiles, and the device has {multiprocessors} multiprocessors. One after the other, {} products leave\n\
@@ -42,7 +42,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, shape.products * shape.elements()[2]).launches_differ();
-    let variants = variants! { known: Known, differ in Streams;
+    let variants = variants! { known: CheckedProducts, differ in Streams;
         ("serial", "one stream"), &streams[..1] => Ok(known.products.each(&streams[..1])?);
         ("streams-2", "2 streams"), &streams[..2] => Ok(known.products.each(&streams[..2])?);
         ("streams-4", "4 streams"), &streams[..4] => Ok(known.products.each(&streams[..4])?);

@@ -17,13 +17,13 @@ pub struct Operands {
     shape: Shape,
     pub a: Vec<u16>,
     pub b: Vec<u16>,
-    expected: Vec<periodic::Products>,
+    expected: Vec<periodic::PeriodicProducts>,
 }
 
 impl Operands {
     pub fn new(shape: Shape) -> Self {
         let [m, n, k] = [shape.m, shape.n, shape.k].map(|len| len as usize);
-        let of_product = |i| periodic::Products::new(100 + i as u64, 200 + i as u64, k);
+        let of_product = |i| periodic::PeriodicProducts::new(100 + i as u64, 200 + i as u64, k);
         let expected: Vec<_> = (0..shape.products).map(of_product).collect();
         let a = expected.iter().flat_map(|matrices| bits(matrices.left(m))).collect();
         let b = expected.iter().flat_map(|matrices| bits(matrices.right_by_columns(n))).collect();

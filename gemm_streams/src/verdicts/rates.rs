@@ -37,7 +37,7 @@ impl Rate {
 }
 
 /// A table of times and rates, with what share of the peak they are.
-pub fn table(outcomes: &[Outcome], shape: Shape, peak: Option<&Rate>) -> Table {
+pub fn table(outcomes: &[MeasuredVariant], shape: Shape, peak: Option<&Rate>) -> Table {
     let mut table = Table::new(["variant", "time", "speed-up", "rate", "of the peak"]);
     for outcome in outcomes {
         let time = outcome.median();

@@ -11,12 +11,12 @@ const FEW: &str =
     "the few small products that a model is given do not make up for filling and draining";
 
 /// The products, and what they must be.
-struct Known {
+struct CheckedProducts {
     products: Products,
     operands: Operands,
 }
 
-impl Workload for Known {
+impl Workload for CheckedProducts {
     fn poison(&mut self) -> Result<()> {
         check::poison(&mut self.products.host_c);
         Ok(self.products.c.set_8(0xFF)?)
@@ -34,13 +34,13 @@ pub fn run(part: &mut Part) -> Result<()> {
     let shape = shape(part, [512, 512, 128]);
     let (operands, count) = (Operands::new(shape), shape.products);
     let products = Products::new(shape, &operands.a, &operands.b)?;
-    let mut known = Known { products, operands };
+    let mut known = CheckedProducts { products, operands };
     let stages = [
-        piece([a], |known: &mut Known| Ok(known.products.copy_in(a)?)),
-        piece([a], |known: &mut Known| Ok(known.products.multiply(a)?)),
-        piece([b], |known: &mut Known| Ok(known.products.copy_out(b)?)),
+        piece([a], |known: &mut CheckedProducts| Ok(known.products.copy_in(a)?)),
+        piece([a], |known: &mut CheckedProducts| Ok(known.products.multiply(a)?)),
+        piece([b], |known: &mut CheckedProducts| Ok(known.products.copy_out(b)?)),
         // Both directions at once and nothing else: no schedule is faster.
-        piece([a, b], |known: &mut Known| {
+        piece([a, b], |known: &mut CheckedProducts| {
             known.products.copy_in(a)?;
             Ok(known.products.copy_out(b)?)
         }),
@@ -67,7 +67,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [bytes_a, bytes_b, bytes_c] = shape.elements().map(|len| count * len * size_of::<u16>());
     let plan = Plan::new().bytes_in(bytes_a + bytes_b).bytes_out(bytes_c);
     let plan = plan.launches(1, count * shape.elements()[2]).launches_differ();
-    let variants = variants! { known: Known, differ in Streams;
+    let variants = variants! { known: CheckedProducts, differ in Streams;
         ("serial", "one stream"), [a] => Ok(known.products.in_turn(&streams[..1])?);
         ("streams-2", "2 streams"), &streams[..2] => Ok(known.products.in_turn(&streams[..2])?);
         ("streams-4", "4 streams"), &streams[..4] => Ok(known.products.in_turn(&streams[..4])?);

@@ -3,18 +3,18 @@
 use super::operands::Operands;
 use super::rates::{self, Rate};
 use crate::shape::Shape;
-use crate::warpgroups::Products;
+use crate::warpgroups::WarpgroupProducts;
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
 
 /// The product, and what it must be.
-struct Known {
-    products: Products,
+struct CheckedProduct {
+    products: WarpgroupProducts,
     operands: Operands,
 }
 
-impl Workload for Known {
+impl Workload for CheckedProduct {
     fn poison(&mut self) -> Result<()> {
         Ok(self.products.c.set_8(0xFF)?)
     }
@@ -32,8 +32,8 @@ pub fn run(part: &mut Part) -> Result<()> {
         Shape { products: 1, m: 512, n: 1024, k: 512 },
     );
     let (operands, blocks) = (Operands::new(shape), part.device().multiprocessors()?);
-    let products = Products::new(shape, blocks, &operands.a, &operands.b)?;
-    let mut known = Known { products, operands };
+    let products = WarpgroupProducts::new(shape, blocks, &operands.a, &operands.b)?;
+    let mut known = CheckedProduct { products, operands };
     let peak = Rate::peak(part.device())?;
     let least = peak.as_ref().map(|peak| peak.time(shape));
     part.predict(format!(
@@ -46,7 +46,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, shape.elements()[2]).threads_differ();
-    let variants = variants! { known: Known, differ in Launches;
+    let variants = variants! { known: CheckedProduct, differ in Launches;
         ("mma-sync", "mma.sync"), [stream] => Ok(known.products.mma_sync(stream)?), also Kernels;
         "wgmma", [stream] => Ok(known.products.wgmma(1, stream)?);
         ("wgmma-clusters", "wgmma, clusters of 2"), [stream] => Ok(known.products.wgmma(2, stream)?);

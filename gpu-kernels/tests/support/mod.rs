@@ -14,7 +14,7 @@ use libcuda::Choice;
 use std::ffi::c_void;
 
 /// A device, a context on it, a stream and a module.
-pub struct Device {
+pub struct TestDevice {
     module: Module,
     stream: Stream,
     _context: Context,
@@ -22,22 +22,22 @@ pub struct Device {
 
 /// Extents of a launch.
 #[derive(Clone, Copy)]
-pub struct Shape {
+pub struct LaunchExtents {
     pub grid: [u32; 3],
     pub threads: u32,
     pub shared_bytes: u32,
 }
 
 /// A launch in one dimension.
-pub fn blocks(blocks: u32, threads: u32) -> Shape {
-    Shape {
+pub fn blocks(blocks: u32, threads: u32) -> LaunchExtents {
+    LaunchExtents {
         grid: [blocks, 1, 1],
         threads,
         shared_bytes: 0,
     }
 }
 
-impl Device {
+impl TestDevice {
     /// Opens device 0 and loads a module.
     pub fn open(ptx: &str) -> Result<Self> {
         libcuda::select(Choice::from_environment_or(Choice::Software)?)?;
@@ -53,7 +53,12 @@ impl Device {
     ///
     /// # Safety
     /// `arguments` are of the kernel's parameter types, and what it accesses through them exists.
-    pub unsafe fn run(&self, kernel: &str, shape: Shape, arguments: &[Argument]) -> Result<()> {
+    pub unsafe fn run(
+        &self,
+        kernel: &str,
+        shape: LaunchExtents,
+        arguments: &[LaunchArgument],
+    ) -> Result<()> {
         // SAFETY: the caller's.
         unsafe { self.enqueue(kernel, shape, arguments)? };
         self.stream
@@ -68,11 +73,12 @@ impl Device {
     pub unsafe fn run_cooperatively(
         &self,
         kernel: &str,
-        shape: Shape,
-        arguments: &[Argument],
+        shape: LaunchExtents,
+        arguments: &[LaunchArgument],
     ) -> Result<()> {
         let function = self.module.get_function(kernel)?;
-        let mut parameters: Vec<*mut c_void> = arguments.iter().map(Argument::address).collect();
+        let mut parameters: Vec<*mut c_void> =
+            arguments.iter().map(LaunchArgument::address).collect();
         let [x, y, z] = shape.grid;
         // SAFETY: the caller's; the parameters live until the call returns.
         let code = unsafe {
@@ -103,12 +109,12 @@ impl Device {
     pub unsafe fn run_in_clusters(
         &self,
         kernel: &str,
-        shape: Shape,
+        shape: LaunchExtents,
         cluster: u32,
-        arguments: &[Argument],
+        arguments: &[LaunchArgument],
     ) -> Result<()> {
         let function = self.module.get_function(kernel)?;
-        let parameters: Vec<*mut c_void> = arguments.iter().map(Argument::address).collect();
+        let parameters: Vec<*mut c_void> = arguments.iter().map(LaunchArgument::address).collect();
         let [x, y, z] = shape.grid;
         // SAFETY: the caller's; the parameters live until the call returns.
         unsafe {
@@ -146,12 +152,18 @@ impl Device {
     ///
     /// # Safety
     /// As for [`run`](Self::run).
-    pub unsafe fn enqueue(&self, kernel: &str, shape: Shape, arguments: &[Argument]) -> Result<()> {
+    pub unsafe fn enqueue(
+        &self,
+        kernel: &str,
+        shape: LaunchExtents,
+        arguments: &[LaunchArgument],
+    ) -> Result<()> {
         let function = self
             .module
             .get_function(kernel)
             .with_context(|| format!("find kernel {kernel}"))?;
-        let mut parameters: Vec<*mut c_void> = arguments.iter().map(Argument::address).collect();
+        let mut parameters: Vec<*mut c_void> =
+            arguments.iter().map(LaunchArgument::address).collect();
         let [x, y, z] = shape.grid;
         // SAFETY: the caller's; the parameters live until the call returns.
         let code = unsafe {
@@ -179,14 +191,14 @@ impl Device {
 
 /// A kernel's argument.
 #[derive(Clone, Copy)]
-pub enum Argument {
+pub enum LaunchArgument {
     Pointer(u64),
     U32(u32),
     Usize(usize),
     F32(f32),
 }
 
-impl Argument {
+impl LaunchArgument {
     fn address(&self) -> *mut c_void {
         match self {
             Self::Pointer(value) => std::ptr::from_ref(value).cast_mut().cast(),
@@ -198,8 +210,8 @@ impl Argument {
 }
 
 /// The argument that points to a buffer.
-pub fn pointer<T: DeviceCopy>(buffer: &DeviceBuffer<T>) -> Argument {
-    Argument::Pointer(buffer.as_device_ptr().as_raw())
+pub fn pointer<T: DeviceCopy>(buffer: &DeviceBuffer<T>) -> LaunchArgument {
+    LaunchArgument::Pointer(buffer.as_device_ptr().as_raw())
 }
 
 /// A buffer that holds `values`.

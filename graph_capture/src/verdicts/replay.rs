@@ -60,7 +60,7 @@ pub fn run(part: &mut Part) -> Result<()> {
         }
     }
 
-    let together = |Outcome { recording, .. }: &Outcome, least| {
+    let together = |MeasuredVariant { recording, .. }: &MeasuredVariant, least| {
         count(recording.max_concurrency(Engine::Kernel)).at_least(least).in_records_of(recording)
     };
     let ([short, short_graph], [long, long_graph]) = (&short, &long);
@@ -86,7 +86,7 @@ fn compare(
     streams: [&Stream; 3],
     group: &'static str,
     rounds: u32,
-) -> Result<(usize, [Outcome; 2])> {
+) -> Result<(usize, [MeasuredVariant; 2])> {
     let a = streams[0];
     let mut iterations = Iterations::new(rounds)?;
     let captured = iterations.fork_join.capture(streams)?;

@@ -11,12 +11,12 @@ const KERNELS: usize = 8;
 const DATA: Seed = Seed::new(13);
 
 /// The batches, and the expected results.
-struct Known {
+struct CheckedBatches {
     batches: Batches,
     expected: Vec<f32>,
 }
 
-impl Known {
+impl CheckedBatches {
     fn new() -> Result<Self> {
         let given: Vec<f32> = (0..BATCHES * BATCH).map(|i| DATA.f32(i)).collect();
         let steps = KERNELS as u32 * ROUNDS;
@@ -25,7 +25,7 @@ impl Known {
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedBatches {
     fn poison(&mut self) -> Result<()> {
         self.batches.scratch.set_8(0xFF)?;
         Ok(self.batches.results.set_8(0xFF)?)
@@ -41,7 +41,7 @@ impl Workload for Known {
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
     let [stream] = &stream::non_blocking_named(["stream"])?;
-    let mut known = Known::new()?;
+    let mut known = CheckedBatches::new()?;
     part.predict(format!(
         "{BATCHES} iterations of {KERNELS} kernels, so short that the device waits for the host. Capturing takes\n\
          as many calls as launching, and instantiating comes on top; two changed nodes and a\n\
@@ -51,7 +51,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let (graph, nodes) = known.batches.capture(0, stream)?;
     let [updated, set] = [graph.instantiate()?, graph.instantiate()?];
     let plan = Plan::new().kernels(BATCHES * KERNELS, BATCHES * KERNELS * BATCH);
-    let variants = variants! { known: Known, differ in Graphs, HostWork;
+    let variants = variants! { known: CheckedBatches, differ in Graphs, HostWork;
         "launches", [stream] => known.batches.launches(stream);
         ("instantiate", "capture, instantiate"), [stream] => known.batches.instantiate(stream);
         ("update", "capture, update"), [stream] => known.batches.update(&updated, stream);

@@ -1,6 +1,6 @@
 //! What is measured and claimed of in-flight.
 
-use super::known::Known;
+use super::known::CheckedAttention;
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::expect::checked;
@@ -42,7 +42,7 @@ impl Stamps {
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
     let [stream] = &stream::non_blocking_named(["attention"])?;
-    let mut known = Known::new(part)?;
+    let mut known = CheckedAttention::new(part)?;
     known.attention.allow_stages()?;
     part.predict(
         "As many pages are on their way as there are stages, at the beginning; later as many as memory brings\n\

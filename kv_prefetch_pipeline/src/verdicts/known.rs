@@ -14,7 +14,7 @@ const QUERIES: Seed = Seed::new(92);
 const TOLERANCE: f32 = 1e-5;
 
 /// Attention, and what must come out of it.
-pub struct Known {
+pub struct CheckedAttention {
     pub attention: Attention,
     pub sequences: usize,
     /// Of each sequence.
@@ -22,7 +22,7 @@ pub struct Known {
     expected: Vec<f32>,
 }
 
-impl Known {
+impl CheckedAttention {
     /// A block for each multiprocessor: that is what its heads and sequences make. On a GPU each sequence has 4096 tokens; on a model
     /// fewer, as many as are soon interpreted.
     pub fn new(part: &Part) -> Result<Self> {
@@ -55,7 +55,7 @@ impl Known {
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedAttention {
     fn poison(&mut self) -> Result<()> {
         Ok(self.attention.output.set_8(0xFF)?)
     }

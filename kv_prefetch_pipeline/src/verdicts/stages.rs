@@ -1,6 +1,6 @@
 //! What is measured and claimed of stages.
 
-use super::known::Known;
+use super::known::CheckedAttention;
 use crate::stages::HEADS;
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -18,10 +18,11 @@ const REFUSED: &str = "CUDA_ERROR_INVALID_VALUE";
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
     let [stream] = &stream::non_blocking_named(["attention"])?;
-    let mut known = Known::new(part)?;
+    let mut known = CheckedAttention::new(part)?;
     let not_asked = answer(known.attention.prefetched(4, stream));
     known.attention.allow_stages()?;
-    let copy = piece([stream], |known: &mut Known| Ok(known.attention.copy_half(stream)?));
+    let copy =
+        piece([stream], |known: &mut CheckedAttention| Ok(known.attention.copy_half(stream)?));
     let mut alone = part.alone_in_turn(&mut known, [copy])?;
     let bytes = known.bytes() as u64;
     part.predict(format!(
@@ -35,7 +36,7 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let threads = known.sequences * HEADS * KV_CONSUMERS as usize;
     let plan = Plan::new().launches(1, threads).threads_differ();
-    let variants = variants! { known: Known, differ in Launches;
+    let variants = variants! { known: CheckedAttention, differ in Launches;
         ("direct", "plain loads, registers"), [stream] => Ok(known.attention.direct(stream)?), also Kernels;
         ("staged", "plain loads, shared memory"), [stream] => Ok(known.attention.staged(stream)?), also Kernels;
         ("stages-1", "bulk copies, 1 stage"), [stream] => Ok(known.attention.prefetched(1, stream)?);
@@ -44,7 +45,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     };
     let outcomes = part.compare_bounded("variants", plan, &mut known, &mut alone, variants)?;
     let [bound] = alone.least();
-    let reached = |outcome: &Outcome| bound.div_duration_f64(outcome.times.min());
+    let reached = |outcome: &MeasuredVariant| bound.div_duration_f64(outcome.times.min());
     let mut table = Table::new(["pages come by", "time", "speed-up", "bandwidth", "of a copy's"]);
     for outcome in &outcomes {
         let time = outcome.median();

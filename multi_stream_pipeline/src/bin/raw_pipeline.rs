@@ -27,7 +27,7 @@ const BLOCKS: u32 = 4; // few, so that kernels of two streams find room beside e
 const ROUNDS: u32 = 16; // multiply-adds of each kernel: it takes about as long as a copy
 
 /// What lies between the stages of a chunk, and the events that its streams wait for.
-struct Slot {
+struct ChunkSlot {
     product: DeviceBuffer<f32>,
     result: DeviceBuffer<f32>,
     produced: Event,
@@ -35,7 +35,7 @@ struct Slot {
     copied_out: Event,
 }
 
-impl Slot {
+impl ChunkSlot {
     fn new() -> Result<Self> {
         Ok(Self {
             product: DeviceBuffer::zeroed(CHUNK)?, //                            cuMemAlloc, cuMemsetD8
@@ -56,7 +56,7 @@ fn main() -> Result<()> {
         *x = (index % 1000) as f32;
     }
     let input = DeviceBuffer::from_slice(&output)?; //                           cuMemAlloc, cuMemcpyHtoD
-    let mut slots = [Slot::new()?, Slot::new()?];
+    let mut slots = [ChunkSlot::new()?, ChunkSlot::new()?];
     let round = |x: f32| x.mul_add(FACTOR, SUMMAND);
     let results: Vec<f32> =
         (0..1000).map(|x| (0..2 * ROUNDS).fold(x as f32, |x, _| round(x))).collect();

@@ -1,7 +1,7 @@
 //! The buffers as arguments of a launch.
 
 use super::Buffer;
-use cuda_host::kernel::Argument;
+use cuda_host::kernel::KernelArgument;
 use cust::memory::{DeviceCopy, DeviceSlice};
 
 /// Arguments whose buffers are all of stream `'s`.
@@ -16,22 +16,22 @@ impl<'s, A: Of<'s>, B: Of<'s>> Of<'s> for (A, B) {}
 impl<'s, A: Of<'s>, B: Of<'s>, C: Of<'s>> Of<'s> for (A, B, C) {}
 impl<'s, A: Of<'s>, B: Of<'s>, C: Of<'s>, D: Of<'s>> Of<'s> for (A, B, C, D) {}
 
-impl<'a, T: DeviceCopy, P> Argument<P> for &'a Buffer<'_, T>
+impl<'a, T: DeviceCopy, P> KernelArgument<P> for &'a Buffer<'_, T>
 where
-    &'a DeviceSlice<T>: Argument<P>,
+    &'a DeviceSlice<T>: KernelArgument<P>,
 {
-    type Passed = <&'a DeviceSlice<T> as Argument<P>>::Passed;
+    type Passed = <&'a DeviceSlice<T> as KernelArgument<P>>::Passed;
 
     fn passed(self) -> Self::Passed {
         <&DeviceSlice<T>>::passed(&self.data)
     }
 }
 
-impl<'a, T: DeviceCopy, P> Argument<P> for &'a mut Buffer<'_, T>
+impl<'a, T: DeviceCopy, P> KernelArgument<P> for &'a mut Buffer<'_, T>
 where
-    &'a mut DeviceSlice<T>: Argument<P>,
+    &'a mut DeviceSlice<T>: KernelArgument<P>,
 {
-    type Passed = <&'a mut DeviceSlice<T> as Argument<P>>::Passed;
+    type Passed = <&'a mut DeviceSlice<T> as KernelArgument<P>>::Passed;
 
     fn passed(self) -> Self::Passed {
         <&mut DeviceSlice<T>>::passed(&mut self.data)

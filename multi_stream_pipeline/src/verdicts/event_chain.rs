@@ -1,7 +1,7 @@
 //! What is measured and claimed of event-chain.
 
 use super::rounds;
-use crate::event_chain::{BLOCKS, CONSUMED, PRODUCED, Pipeline, SLOTS};
+use crate::event_chain::{BLOCKS, CONSUMED, EventChain, PRODUCED, SLOTS};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::alone::each;
@@ -12,7 +12,7 @@ use gpu_kernels::CONSUMERS as THREADS;
 
 const DATA: Batch = Batch::new(21);
 
-impl Workload for Pipeline {
+impl Workload for EventChain {
     fn poison(&mut self) -> Result<()> {
         check::poison(&mut self.output);
         for slot in &mut self.slots {
@@ -38,7 +38,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let (elements, chunks) = (32 * lines, part.chained_chunks(16, lines)?);
     let mut data = LockedBuffer::new(&0.0, elements)?;
     DATA.fill(&mut data);
-    let mut work = Pipeline::new(data, chunks::ranges::<f32>(elements, chunks)?)?;
+    let mut work = EventChain::new(data, chunks::ranges::<f32>(elements, chunks)?)?;
 
     let besides = "The host's waiting between the stages comes on top of their sum.";
     let stages = [
@@ -49,7 +49,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let mut links = part.chain(&mut work, chunks, besides, stages)?;
 
     let plan = Plan::new().launches(2 * chunks, 2 * elements).bytes_out(4 * elements);
-    let variants = variants! { work: Pipeline, differ in Streams;
+    let variants = variants! { work: EventChain, differ in Streams;
         "host-sync", roles => work.host_sync(roles), waits 3 * chunks, also Waits;
         "one-stream", [&producer] => work.one_stream(&producer);
         "events", roles => work.events(roles), also Events;
@@ -80,7 +80,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     Ok(())
 }
 
-fn produce(of: &mut Pipeline, i: usize, stream: &Stream) -> Result<()> {
+fn produce(of: &mut EventChain, i: usize, stream: &Stream) -> Result<()> {
     let input = of.input.index(of.chunks[i].clone());
     let mut product = of.slots[i % SLOTS].product.index(..input.len());
     // SAFETY: the buffers outlive the pass, and any grid covers all tiles.
@@ -90,7 +90,7 @@ fn produce(of: &mut Pipeline, i: usize, stream: &Stream) -> Result<()> {
     Ok(())
 }
 
-fn consume(of: &mut Pipeline, i: usize, stream: &Stream) -> Result<()> {
+fn consume(of: &mut EventChain, i: usize, stream: &Stream) -> Result<()> {
     let (slot, len) = (&of.slots[i % SLOTS], of.chunks[i].len());
     let (product, mut result) = (slot.product.index(..len), slot.result.index(..len));
     // SAFETY: as for the producer.
@@ -100,7 +100,7 @@ fn consume(of: &mut Pipeline, i: usize, stream: &Stream) -> Result<()> {
     Ok(())
 }
 
-fn copy_out(of: &mut Pipeline, i: usize, stream: &Stream) -> Result<()> {
+fn copy_out(of: &mut EventChain, i: usize, stream: &Stream) -> Result<()> {
     let range = of.chunks[i].clone();
     let result = of.slots[i % SLOTS].result.index(..range.len());
     // SAFETY: the output is page-locked and outlives the pass.

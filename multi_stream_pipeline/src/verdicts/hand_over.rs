@@ -1,6 +1,6 @@
 //! What is measured and claimed of hand-over.
 
-use crate::hand_over::{A, B, Pipeline};
+use crate::hand_over::{A, B, HandOver};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
@@ -10,7 +10,7 @@ const DATA: Seed = Seed::new(41);
 /// Timed runs: the shortest of ten differed by 3 % on a busy host, with equal medians.
 const RUNS: usize = 40;
 
-impl Workload for Pipeline {
+impl Workload for HandOver {
     fn poison(&mut self) -> Result<()> {
         check::poison(&mut self.output);
         for (slot, owned) in self.slots.iter_mut().zip(&mut self.owned) {
@@ -33,7 +33,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let roles = [&copy_in, &compute, &copy_out];
     let elements = part.elements_by_times::<f32>(ByteSize::mib(256), ByteSize::mib(16))?;
     let chunks = part.chunks(16, elements)?;
-    let mut work = Pipeline::new(chunks::ranges::<f32>(elements, chunks)?)?;
+    let mut work = HandOver::new(chunks::ranges::<f32>(elements, chunks)?)?;
     DATA.fill_f32(0, &mut work.input);
     part.predict(
         "Both programs make the same calls: a wait and a record for each time that a buffer changes hands. They take\n\
@@ -42,7 +42,7 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     let bytes = 4 * elements;
     let plan = Plan::new().copies(bytes).launches(chunks, elements);
-    let variants = variants! { work: Pipeline, differ in Order;
+    let variants = variants! { work: HandOver, differ in Order;
         ("by-hand", "events by hand"), roles => work.by_hand(roles);
         ("owned", "checked by the compiler"), roles => work.owned(roles);
     };

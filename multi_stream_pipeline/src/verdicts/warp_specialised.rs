@@ -8,7 +8,7 @@ mod work;
 use crate::forms::Forms;
 use anyhow::Result;
 use examples_host::prelude::*;
-use work::Work;
+use work::DeviceArray;
 
 /// Multiply-adds per element: from nearly nothing but memory to nearly nothing but arithmetic.
 const ROUNDS: [u32; 5] = [1, 16, 32, 64, 256];
@@ -16,7 +16,7 @@ const ROUNDS: [u32; 5] = [1, 16, 32, 64, 256];
 const SOME: u32 = 2;
 const MANY: u32 = 4;
 /// A launch: blocks per multiprocessor, and multiply-adds per element.
-type Case = (u32, u32);
+type LaunchCase = (u32, u32);
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
@@ -25,7 +25,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let cache = (part.device().l2_cache()? >> 20) as usize;
     let modelled = ByteSize::mib((4 * cache / 15).max(16));
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(256), modelled)?;
-    let mut work = Work::new(32 * lines)?;
+    let mut work = DeviceArray::new(32 * lines)?;
     let before = work.ceilings(part)?;
     let balance = before.balance(&ROUNDS);
     part.predict(format!(
@@ -42,13 +42,13 @@ pub fn run(part: &mut Part) -> Result<()> {
 
     // One block with all rounds; more blocks at the balance and at both ends, and more still at the balance.
     let [first, .., last] = ROUNDS;
-    let mut cases: Vec<Case> = ROUNDS.map(|rounds| (1, rounds)).into();
+    let mut cases: Vec<LaunchCase> = ROUNDS.map(|rounds| (1, rounds)).into();
     cases.extend(
         [SOME, MANY].map(|blocks| [first, balance, last].map(|rounds| (blocks, rounds))).concat(),
     );
     cases.push((6, balance));
     cases.dedup();
-    let group = |(blocks, rounds): Case| {
+    let group = |(blocks, rounds): LaunchCase| {
         let text = format!("{rounds} rounds, {blocks} blocks per multiprocessor");
         Label::new(format!("rounds-{rounds}/blocks-{blocks}"), text)
     };

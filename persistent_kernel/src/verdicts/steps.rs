@@ -8,13 +8,13 @@ use examples_host::prelude::*;
 const DATA: Seed = Seed::new(14);
 
 /// The ring, and the expected results.
-struct Known {
+struct CheckedRing {
     ring: Ring,
     given: Vec<f32>,
     expected: Vec<f32>,
 }
 
-impl Known {
+impl CheckedRing {
     fn new(blocks: u32) -> Result<Self> {
         let given: Vec<f32> = (0..(blocks * THREADS) as usize).map(|i| DATA.f32(i)).collect();
         let expected = (0..STEPS).fold(given.clone(), |before, _| relaxed(&before));
@@ -22,7 +22,7 @@ impl Known {
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedRing {
     fn poison(&mut self) -> Result<()> {
         self.ring.x.copy_from(&self.given)?;
         self.ring.y.set_8(0xFF)?;
@@ -49,7 +49,7 @@ fn relaxed(x: &[f32]) -> Vec<f32> {
 pub fn run(part: &mut Part) -> Result<()> {
     let [stream] = &stream::non_blocking_named(["steps"])?;
     let blocks = part.device().multiprocessors()?;
-    let mut known = Known::new(blocks)?;
+    let mut known = CheckedRing::new(blocks)?;
     part.predict(format!(
         "{STEPS} steps of {blocks} blocks. A launch per step costs what a launch costs the host. In a graph it costs\n\
          what one kernel hands over to the next; in one kernel, what a barrier of all blocks takes."
@@ -58,7 +58,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let nodes = known.ring.capture(Ring::launches, stream)?;
     let dependent_nodes = known.ring.capture(Ring::dependent_launches, stream)?;
     let plan = Plan::new().steps(STEPS, STEPS * known.given.len());
-    let variants = variants! { known: Known, differ in Graphs;
+    let variants = variants! { known: CheckedRing, differ in Graphs;
         ("launches", "a launch per step"), [stream] => Ok(known.ring.launches(stream)?);
         ("dependent-launches", "dependent launches"), [stream] => Ok(known.ring.dependent_launches(stream)?),
             also Kernels, Launches;

@@ -16,7 +16,7 @@ pub const NODE_BYTES: usize = 128;
 
 /// One instruction, in a kernel with short turns and in one with long turns.
 #[derive(Clone, Copy)]
-pub struct Chain {
+pub struct InstructionChain {
     pub short: Function,
     pub long: Function,
     /// Blocks of the launch.
@@ -24,20 +24,20 @@ pub struct Chain {
 }
 
 /// The chains that every device has, and the kernel that lays a ring out.
-pub struct Chains {
+pub struct DeviceChains {
     pub ring: Function,
-    pub past_l1: Chain,
-    pub through_l1: Chain,
-    pub shared: Chain,
-    pub atomic: Chain,
-    pub acquire: Chain,
-    pub release: Chain,
+    pub past_l1: InstructionChain,
+    pub through_l1: InstructionChain,
+    pub shared: InstructionChain,
+    pub atomic: InstructionChain,
+    pub acquire: InstructionChain,
+    pub release: InstructionChain,
 }
 
 /// Those of devices with clusters, and the kernel in which all blocks load from their neighbour.
 pub struct ClusterChains {
-    pub load: Chain,
-    pub barrier: Chain,
+    pub load: InstructionChain,
+    pub barrier: InstructionChain,
     pub wide: Function,
 }
 
@@ -151,7 +151,7 @@ impl Text {
     }
 }
 
-impl Chain {
+impl InstructionChain {
     fn of(module: Module, name: &str, blocks: u32) -> Result<Self> {
         let function = |turn| gpu::function(module, &format!("{name}_{turn}"));
         let (short, long) = (function("short")?, function("long")?);
@@ -163,10 +163,10 @@ impl Chain {
     }
 }
 
-impl Chains {
+impl DeviceChains {
     pub fn load() -> Result<Self> {
         let module = gpu::module(&Self::source())?;
-        let chain = |name| Chain::of(module, name, 1);
+        let chain = |name| InstructionChain::of(module, name, 1);
         Ok(Self {
             ring: gpu::function(module, "ring")?,
             past_l1: chain("past_l1")?,
@@ -187,7 +187,7 @@ impl Chains {
 impl ClusterChains {
     pub fn load() -> Result<Self> {
         let module = gpu::module(&Self::source())?;
-        let chain = |name| Chain::of(module, name, 2);
+        let chain = |name| InstructionChain::of(module, name, 2);
         Ok(Self {
             load: chain("cluster_load")?,
             barrier: chain("cluster_barrier")?,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 
 /// What is compared.
 #[derive(clap::Args)]
-pub struct Arguments {
+pub struct CompareOptions {
     /// What was measured, one file for each time: `--json` of an example on a GPU
     #[arg(required = true, value_name = "MEASURED.json")]
     measured: Vec<PathBuf>,
@@ -33,7 +33,7 @@ pub struct Arguments {
 }
 
 /// Prints the comparison, and returns whether the model is right.
-pub fn run(arguments: &Arguments) -> Result<bool> {
+pub fn run(arguments: &CompareOptions) -> Result<bool> {
     let modelled = read(&arguments.modelled, true)?;
     let measured: Result<Vec<Medians>> = arguments
         .measured
@@ -53,11 +53,11 @@ const LONGEST_US: f64 = 1e12;
 struct Medians {
     /// The options that change the work.
     options: [Option<u64>; 4],
-    timed: Vec<Timed>,
+    timed: Vec<ComparedTime>,
 }
 
 /// One thing that was timed.
-struct Timed {
+struct ComparedTime {
     part: String,
     group: String,
     variant: String,
@@ -71,7 +71,7 @@ struct Timed {
 
 impl Medians {
     fn of(results: &Results) -> Self {
-        let timed = results.timed().map(|(part, timed)| Timed {
+        let timed = results.timed().map(|(part, timed)| ComparedTime {
             part: part.to_owned(),
             group: timed.group.text.clone(),
             variant: timed.variant.text.clone(),

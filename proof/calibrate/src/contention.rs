@@ -1,7 +1,7 @@
 //! What runs at the same time slows each other down: seen on the device, and to be compared with the model.
 
 use crate::gpu::{self, Stream};
-use crate::kernels::Kernels;
+use crate::kernels::LoadedKernels;
 use crate::stopwatch::{Stopwatch, repeat_times};
 use anyhow::Result;
 use examples_host::table::Table;
@@ -16,7 +16,7 @@ const LAUNCHES: usize = 8;
 const RUNS: usize = 3;
 
 /// Pairs of work: how long each takes alone, and both when they run together, in µs.
-pub fn measure(kernels: &Kernels, watch: &Stopwatch) -> Result<Table> {
+pub fn measure(kernels: &LoadedKernels, watch: &Stopwatch) -> Result<Table> {
     let (host, other_host) = (gpu::pinned(COPIED)?, gpu::pinned(COPIED)?);
     let (device, other) = (gpu::allocate(COPIED)?, gpu::allocate(COPIED)?);
     let (scaled, also_scaled) = (gpu::allocate(SCALED)?, gpu::allocate(SCALED)?);
@@ -38,13 +38,13 @@ pub fn measure(kernels: &Kernels, watch: &Stopwatch) -> Result<Table> {
     };
     let (all, half) = (issue(multiprocessors), issue(multiprocessors / 2));
 
-    type Work<'a> = (&'a str, &'a dyn Fn(Stream) -> Result<()>);
-    let copy_up: Work = ("copy in", &up);
-    let copy_down: Work = ("copy out", &down);
-    let memory: Work = ("kernels bound by memory", &scale);
-    let filling: Work = ("kernel on all multiprocessors", &all);
-    let filling_half: Work = ("kernel on half the multiprocessors", &half);
-    let pairs: [(Work, Work); 6] = [
+    type NamedLoad<'a> = (&'a str, &'a dyn Fn(Stream) -> Result<()>);
+    let copy_up: NamedLoad = ("copy in", &up);
+    let copy_down: NamedLoad = ("copy out", &down);
+    let memory: NamedLoad = ("kernels bound by memory", &scale);
+    let filling: NamedLoad = ("kernel on all multiprocessors", &all);
+    let filling_half: NamedLoad = ("kernel on half the multiprocessors", &half);
+    let pairs: [(NamedLoad, NamedLoad); 6] = [
         (copy_up, copy_down),
         (memory, copy_up),
         (memory, copy_down),

@@ -9,7 +9,7 @@ pub const SHOWN: &str = "shown";
 
 /// A figure that was found.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Found {
+pub struct MeasuredFigure {
     pub value: f64,
     pub from: &'static str,
 }
@@ -17,7 +17,7 @@ pub struct Found {
 /// What is known about the device: figures by section and name, such as `copies` and `host_to_device_setup_us`.
 pub struct Findings {
     base: Table,
-    found: BTreeMap<(String, String), Found>,
+    found: BTreeMap<(String, String), MeasuredFigure>,
 }
 
 impl Findings {
@@ -55,7 +55,7 @@ impl Findings {
             0.0
         };
         let key = (section.to_owned(), name.to_owned());
-        self.found.insert(key, Found { value, from });
+        self.found.insert(key, MeasuredFigure { value, from });
     }
 
     /// A figure: found, else the base's.
@@ -66,7 +66,7 @@ impl Findings {
         }
     }
 
-    pub fn found(&self, section: &str, name: &str) -> Option<Found> {
+    pub fn found(&self, section: &str, name: &str) -> Option<MeasuredFigure> {
         self.found
             .get(&(section.to_owned(), name.to_owned()))
             .copied()
@@ -86,7 +86,7 @@ impl Findings {
         number.with_context(|| format!("the base profile has no figure {section}.{name}"))
     }
 
-    pub fn all(&self) -> impl Iterator<Item = (&str, &str, Found)> {
+    pub fn all(&self) -> impl Iterator<Item = (&str, &str, MeasuredFigure)> {
         self.found
             .iter()
             .map(|((section, name), found)| (section.as_str(), name.as_str(), *found))

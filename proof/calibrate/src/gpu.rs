@@ -12,7 +12,7 @@ pub type Event = sys::CUevent;
 pub type Module = sys::CUmodule;
 pub type Function = sys::CUfunction;
 /// A device address.
-pub type Address = u64;
+pub type DeviceAddress = u64;
 
 /// Fails, naming the call, unless the driver says success.
 pub fn check(call: &str, result: cudaError_enum) -> Result<()> {
@@ -103,14 +103,14 @@ pub fn elapsed_us(start: Event, end: Event) -> Result<f64> {
     Ok(f64::from(milliseconds) * 1e3)
 }
 
-pub fn allocate(bytes: usize) -> Result<Address> {
+pub fn allocate(bytes: usize) -> Result<DeviceAddress> {
     let mut address = 0;
     cu!(cuMemAlloc_v2(&mut address, bytes))?;
     cu!(cuMemsetD8_v2(address, 0, bytes))?;
     Ok(address)
 }
 
-pub fn free(address: Address) -> Result<()> {
+pub fn free(address: DeviceAddress) -> Result<()> {
     cu!(cuMemFree_v2(address))
 }
 
@@ -127,11 +127,16 @@ pub fn free_pinned(start: *mut c_void) -> Result<()> {
     cu!(cuMemFreeHost(start))
 }
 
-pub fn to_device(to: Address, from: *const c_void, bytes: usize, stream: Stream) -> Result<()> {
+pub fn to_device(
+    to: DeviceAddress,
+    from: *const c_void,
+    bytes: usize,
+    stream: Stream,
+) -> Result<()> {
     cu!(cuMemcpyHtoDAsync_v2(to, from, bytes, stream))
 }
 
-pub fn to_host(to: *mut c_void, from: Address, bytes: usize, stream: Stream) -> Result<()> {
+pub fn to_host(to: *mut c_void, from: DeviceAddress, bytes: usize, stream: Stream) -> Result<()> {
     cu!(cuMemcpyDtoHAsync_v2(to, from, bytes, stream))
 }
 
@@ -155,7 +160,7 @@ pub fn launch(
     function: Function,
     (blocks, threads): (u32, u32),
     stream: Stream,
-    (count, address): (u32, Address),
+    (count, address): (u32, DeviceAddress),
 ) -> Result<()> {
     let mut parameters = [
         (&raw const count).cast_mut().cast::<c_void>(),

@@ -2,7 +2,7 @@
 
 use crate::findings::Findings;
 use crate::gpu::{self, Stream, cu};
-use crate::kernels::Kernels;
+use crate::kernels::LoadedKernels;
 use crate::stopwatch::{Stopwatch, least, on_host, per_call, repeat};
 use anyhow::Result;
 use cust::sys::{self, CUgraph, CUgraphExec, CUgraphNode};
@@ -16,7 +16,7 @@ const MANY: usize = 48;
 const LAUNCHES: usize = 20;
 const SMALL: usize = 4 << 10;
 
-pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) -> Result<()> {
+pub fn measure(findings: &mut Findings, kernels: &LoadedKernels, watch: &Stopwatch) -> Result<()> {
     let (host, device) = (gpu::pinned(SMALL)?, gpu::allocate(SMALL)?);
     let kernel = |stream| gpu::launch(kernels.null, (1, 32), stream, (0, 0));
     let copy = |stream| gpu::to_device(device, host, SMALL, stream);
@@ -35,14 +35,14 @@ pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) ->
     let per_node = (many.launch_call(watch)? - launch) / difference;
     let per_copy = (copies.launch_call(watch)? - launch) / FEW as f64;
     // A program launches what it has changed, and then a change takes longer than in a row of its like.
-    let changing = |chain: &Chain, change: &dyn Fn() -> Result<()>| -> Result<f64> {
+    let changing = |chain: &CapturedChain, change: &dyn Fn() -> Result<()>| -> Result<f64> {
         let both = per_call(LAUNCHES, || {
             change()?;
             chain.launch(watch.stream)
         })?;
         Ok(both - chain.launch_call(watch)?)
     };
-    let update = |chain: &Chain| {
+    let update = |chain: &CapturedChain| {
         changing(chain, &|| {
             let (mut node, mut result) = (
                 ptr::null_mut(),
@@ -79,7 +79,7 @@ pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) ->
 }
 
 /// A chain of equal nodes that was captured, and an instance of it.
-struct Chain {
+struct CapturedChain {
     graph: CUgraph,
     exec: CUgraphExec,
     /// What the captured calls took the host, in µs.
@@ -87,16 +87,16 @@ struct Chain {
 }
 
 /// One that has been launched once.
-fn chain(nodes: usize, node: impl Fn(Stream) -> Result<()>) -> Result<Chain> {
+fn chain(nodes: usize, node: impl Fn(Stream) -> Result<()>) -> Result<CapturedChain> {
     let stream = gpu::stream()?;
-    let chain = Chain::captured(stream, nodes, node)?;
+    let chain = CapturedChain::captured(stream, nodes, node)?;
     chain.launch(stream)?;
     gpu::synchronize()?;
     cu!(cuStreamDestroy_v2(stream))?;
     Ok(chain)
 }
 
-impl Chain {
+impl CapturedChain {
     fn captured(stream: Stream, nodes: usize, node: impl Fn(Stream) -> Result<()>) -> Result<Self> {
         let mode = sys::CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
         let (mut graph, mut exec) = (ptr::null_mut(), ptr::null_mut());
@@ -160,7 +160,7 @@ impl Chain {
 /// What a graph takes the host that is captured, launched once, and destroyed while it runs, in µs.
 fn throwaway(watch: &Stopwatch, node: impl Fn(Stream) -> Result<()>) -> Result<f64> {
     per_call(LAUNCHES, || {
-        let chain = Chain::captured(watch.stream, FEW, &node)?;
+        let chain = CapturedChain::captured(watch.stream, FEW, &node)?;
         chain.launch(watch.stream)?;
         cu!(cuGraphExecDestroy(chain.exec))?;
         cu!(cuGraphDestroy(chain.graph))

@@ -5,7 +5,7 @@
 
 use crate::findings::Findings;
 use crate::gpu::{self, Stream};
-use crate::kernels::Kernels;
+use crate::kernels::LoadedKernels;
 use crate::stopwatch::{Stopwatch, least};
 use anyhow::Result;
 use std::time::Duration;
@@ -14,8 +14,12 @@ const SMALL: usize = 64 << 10;
 /// What is handed on between engines. Of longer copies an H200 hides a part of the hand-over, some of the time.
 const CHUNK: usize = 64 << 10;
 
-pub fn measure(findings: &mut Findings, kernels: &mut Kernels, watch: &Stopwatch) -> Result<()> {
-    let sums = Sums::measure(kernels, watch)?;
+pub fn measure(
+    findings: &mut Findings,
+    kernels: &mut LoadedKernels,
+    watch: &Stopwatch,
+) -> Result<()> {
+    let sums = HandoverCosts::measure(kernels, watch)?;
     let base = |name| findings.of_base("handover", name);
     let (to_marker, from_marker) = (base("to_marker_us")?, base("marker_to_kernel_us")?);
     // The kernel itself: what the ramp, the drain and an empty block take.
@@ -83,7 +87,7 @@ fn empty_block_us(findings: &Findings) -> Result<f64> {
 }
 
 /// Each: one more of it in a chain, in µs.
-struct Sums {
+struct HandoverCosts {
     kernels: f64,
     marked_kernels: f64,
     markers: f64,
@@ -97,8 +101,8 @@ struct Sums {
     host_functions: f64,
 }
 
-impl Sums {
-    fn measure(kernels: &Kernels, watch: &Stopwatch) -> Result<Self> {
+impl HandoverCosts {
+    fn measure(kernels: &LoadedKernels, watch: &Stopwatch) -> Result<Self> {
         let (host, other_host) = (gpu::pinned(CHUNK)?, gpu::pinned(CHUNK)?);
         let (device, other) = (gpu::allocate(CHUNK)?, gpu::allocate(CHUNK)?);
         let (timed, untimed) = (gpu::timing_event()?, gpu::untimed_event()?);
@@ -136,7 +140,7 @@ impl Sums {
 
 /// What a host function that does nothing takes longer than a hand-over between the kernels at its sides. They are so long that the
 /// driver's thread sleeps meanwhile: one that is still awake takes the next function at once.
-fn host_functions(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
+fn host_functions(kernels: &LoadedKernels, watch: &Stopwatch) -> Result<f64> {
     const TURNS: u32 = 400;
     let [_, long, ..] = kernels.classes;
     let kernel = |stream| gpu::launch(long, (1, 32), stream, (TURNS, 0));
@@ -148,7 +152,7 @@ fn host_functions(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
 }
 
 /// The least time between the starts of two kernels that do not depend on each other: each in a stream of its own.
-fn start_interval(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
+fn start_interval(kernels: &LoadedKernels, watch: &Stopwatch) -> Result<f64> {
     let (few, many) = (16, 64);
     let streams = gpu::streams(many)?;
     let time = |count: usize| {
@@ -165,7 +169,7 @@ fn start_interval(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
 }
 
 /// What it costs to hand a kernel's result to another stream, beyond handing it on in its own.
-fn across_streams(kernels: &Kernels, watch: &Stopwatch) -> Result<f64> {
+fn across_streams(kernels: &LoadedKernels, watch: &Stopwatch) -> Result<f64> {
     let other = gpu::stream()?;
     let events: Result<Vec<_>> = (0..96).map(|_| gpu::untimed_event()).collect();
     let events = events?;

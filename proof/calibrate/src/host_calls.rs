@@ -2,7 +2,7 @@
 
 use crate::findings::Findings;
 use crate::gpu::{self, Stream, cu};
-use crate::kernels::Kernels;
+use crate::kernels::LoadedKernels;
 use crate::stopwatch::{on_host, per_call, repeat, repeat_times};
 use anyhow::Result;
 use examples_host::device::Device;
@@ -14,7 +14,7 @@ const MIB: usize = 1 << 20;
 /// Calls in a row: fewer than the driver's queue takes.
 const BATCH: usize = 100;
 
-pub fn measure(findings: &mut Findings, device: &Device, kernels: &Kernels) -> Result<()> {
+pub fn measure(findings: &mut Findings, device: &Device, kernels: &LoadedKernels) -> Result<()> {
     enqueueing(findings, kernels)?;
     asking(findings)?;
     waiting(findings, kernels)?;
@@ -24,7 +24,7 @@ pub fn measure(findings: &mut Findings, device: &Device, kernels: &Kernels) -> R
     computing(findings, device)
 }
 
-fn enqueueing(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
+fn enqueueing(findings: &mut Findings, kernels: &LoadedKernels) -> Result<()> {
     let stream = gpu::stream()?;
     let (host, device) = (gpu::pinned(64 * KIB)?, gpu::allocate(64 * KIB)?);
     let timed = gpu::timing_event()?;
@@ -79,7 +79,7 @@ fn asking(findings: &mut Findings) -> Result<()> {
 
 /// From the end of what a thread waits for to the return of its call: what is left of a null kernel's round trip. A thread that is to
 /// be woken waits for a longer one: a core that has slept for less time is back sooner.
-fn waiting(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
+fn waiting(findings: &mut Findings, kernels: &LoadedKernels) -> Result<()> {
     const TURNS: u32 = 64; // about 10 µs on an H200, as a short kernel of a program
     let stream = gpu::stream()?;
     let (blocking, polled) = (gpu::blocking_event()?, gpu::untimed_event()?);
@@ -150,7 +150,7 @@ fn objects(findings: &mut Findings) -> Result<()> {
     })?;
     findings.measured("host", "stream_create_us", streams);
     findings.measured("host", "event_create_us", events);
-    let text = Kernels::source();
+    let text = LoadedKernels::source();
     let load = repeat_times(3, || {
         let mut module = ptr::null_mut();
         let time = on_host(|| {
@@ -164,7 +164,7 @@ fn objects(findings: &mut Findings) -> Result<()> {
     Ok(())
 }
 
-fn device_memory(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
+fn device_memory(findings: &mut Findings, kernels: &LoadedKernels) -> Result<()> {
     // While one small allocation lives, the driver keeps the chunk that it lies in for others.
     let kept = gpu::allocate(64 * KIB)?;
     let pair = |bytes: usize| {
@@ -192,7 +192,7 @@ fn device_memory(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
 }
 
 /// The default pool, which gives back at each wait what is not in use.
-fn pool(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
+fn pool(findings: &mut Findings, kernels: &LoadedKernels) -> Result<()> {
     let stream = gpu::stream()?;
     let pair = |bytes: usize, stream| {
         let mut address = 0;
@@ -232,7 +232,7 @@ fn pool(findings: &mut Findings, kernels: &Kernels) -> Result<()> {
 
 /// What an allocation takes longer where eight streams share the pool than where one has it alone. The pool has memory already. A
 /// kernel uses it: of a stream that has done nothing, the driver knows how far it is.
-fn pool_search(kernels: &Kernels) -> Result<f64> {
+fn pool_search(kernels: &LoadedKernels) -> Result<f64> {
     let streams = gpu::streams(8)?;
     let step = |streams: &[Stream], allocates: bool| {
         let mut turn = 0;

@@ -22,7 +22,7 @@ pub const CLASSES: [&str; 6] = [
 ];
 
 /// The loaded kernels, and how long one that does nothing takes on the device.
-pub struct Kernels {
+pub struct LoadedKernels {
     pub null: Function,
     pub shared_wide: Function,
     pub shared: Function,
@@ -33,7 +33,7 @@ pub struct Kernels {
     pub null_us: f64,
 }
 
-impl Kernels {
+impl LoadedKernels {
     pub fn load() -> Result<Self> {
         let module = gpu::module(&Self::source())?;
         let get = |name| gpu::function(module, name);

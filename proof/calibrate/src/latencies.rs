@@ -14,9 +14,11 @@
 //! - `atomic`: additions to one word that use its former value.
 //! - `cluster_shared`, `cluster_barrier`: loads from the other block of a pair, and barriers of a pair.
 
-use crate::chains::{Chain, Chains, ClusterChains, HEADER_BYTES, LONG, NODE_BYTES, SHORT};
+use crate::chains::{
+    ClusterChains, DeviceChains, HEADER_BYTES, InstructionChain, LONG, NODE_BYTES, SHORT,
+};
 use crate::findings::Findings;
-use crate::gpu::{self, Address, Function, cu};
+use crate::gpu::{self, DeviceAddress, Function, cu};
 use crate::stopwatch::{Stopwatch, repeat, repeat_times};
 use anyhow::Result;
 use std::time::Duration;
@@ -41,7 +43,7 @@ const CLOCKED: [u32; 2] = [200, 2200];
 const ARRIVAL: f64 = 10.0;
 
 pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
-    let chains = Chains::load()?;
+    let chains = DeviceChains::load()?;
     let bench = Bench::new(watch)?;
     let clock = bench.cycles_per_us(chains.shared.long)?;
     let global = bench.ring(&chains, GLOBAL)?;
@@ -86,7 +88,7 @@ fn of_clusters(findings: &mut Findings, bench: &Bench<'_>, clock: f64) -> Result
 }
 
 /// Memory whose bytes are zero for every stream.
-fn cleared(bytes: usize) -> Result<Address> {
+fn cleared(bytes: usize) -> Result<DeviceAddress> {
     let address = gpu::allocate(bytes)?;
     gpu::synchronize()?;
     Ok(address)
@@ -95,7 +97,7 @@ fn cleared(bytes: usize) -> Result<Address> {
 /// Where chains run.
 struct Bench<'w> {
     watch: &'w Stopwatch,
-    header: Address,
+    header: DeviceAddress,
 }
 
 impl<'w> Bench<'w> {
@@ -105,7 +107,7 @@ impl<'w> Bench<'w> {
     }
 
     /// A ring of this many nodes, at which the next chain begins.
-    fn ring(&self, chains: &Chains, nodes: u32) -> Result<Address> {
+    fn ring(&self, chains: &DeviceChains, nodes: u32) -> Result<DeviceAddress> {
         let ring = cleared(nodes as usize * NODE_BYTES)?;
         let threads = nodes.min(256);
         let shape = (nodes / threads, threads);
@@ -116,7 +118,7 @@ impl<'w> Bench<'w> {
     }
 
     /// Cycles of one step.
-    fn counted(&self, chain: Chain) -> Result<f64> {
+    fn counted(&self, chain: InstructionChain) -> Result<f64> {
         let turn = |kernel| {
             let [few, many] = COUNTED.map(|turns| {
                 repeat(|| {
@@ -131,7 +133,7 @@ impl<'w> Bench<'w> {
     }
 
     /// The time of one step, in µs, when the L2 cache has nothing of the chain.
-    fn missing_us(&self, chain: Chain) -> Result<f64> {
+    fn missing_us(&self, chain: InstructionChain) -> Result<f64> {
         let other = cleared(FLUSH)?;
         let turn = |kernel| {
             self.turn_us(TIMED, |turns| {

@@ -30,7 +30,7 @@ use examples_host::options::UsageError;
 use examples_host::output;
 use examples_host::table::Table;
 use findings::Findings;
-use kernels::Kernels;
+use kernels::LoadedKernels;
 use libcuda::Choice;
 use software_gpu::timeline::Profile;
 use std::path::PathBuf;
@@ -72,7 +72,7 @@ struct Arguments {
 #[derive(Subcommand)]
 enum Command {
     /// Compare a program's times on a GPU with its times on the software GPU
-    Compare(compare::Arguments),
+    Compare(compare::CompareOptions),
 }
 
 fn main() -> ExitCode {
@@ -135,9 +135,9 @@ fn out(path: PathBuf, force: bool) -> Result<NewFile, UsageError> {
     Ok(file)
 }
 
-fn measure(findings: &mut Findings, device: &Device) -> Result<(Kernels, Stopwatch)> {
+fn measure(findings: &mut Findings, device: &Device) -> Result<(LoadedKernels, Stopwatch)> {
     let watch = Stopwatch::new()?;
-    let mut kernels = Kernels::load()?;
+    let mut kernels = LoadedKernels::load()?;
     transfers::measure(findings, &watch)?;
     handovers::measure(findings, &mut kernels, &watch)?;
     host_calls::measure(findings, device, &kernels)?;

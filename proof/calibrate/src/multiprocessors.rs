@@ -2,7 +2,7 @@
 
 use crate::findings::Findings;
 use crate::gpu;
-use crate::kernels::{CLASSES, Kernels, PER_TURN};
+use crate::kernels::{CLASSES, LoadedKernels, PER_TURN};
 use crate::stopwatch::{Stopwatch, least};
 use anyhow::Result;
 use std::time::Duration;
@@ -11,7 +11,7 @@ use std::time::Duration;
 const THREADS: u32 = 1024;
 const WARPS: f64 = THREADS as f64 / 32.0;
 
-pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) -> Result<()> {
+pub fn measure(findings: &mut Findings, kernels: &LoadedKernels, watch: &Stopwatch) -> Result<()> {
     // Cycles of the clock that the device reports, in a µs.
     let clock = f64::from(gpu::attribute(13).unwrap_or(1_000_000)) * 1e-3;
     for (name, kernel) in CLASSES.iter().zip(kernels.classes) {
@@ -41,7 +41,12 @@ pub fn measure(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch) ->
 
 /// Empty blocks: small ones show how fast blocks start, large ones how long a block holds its place, its start
 /// included.
-fn blocks(findings: &mut Findings, kernels: &Kernels, watch: &Stopwatch, clock: f64) -> Result<()> {
+fn blocks(
+    findings: &mut Findings,
+    kernels: &LoadedKernels,
+    watch: &Stopwatch,
+    clock: f64,
+) -> Result<()> {
     let multiprocessors = gpu::attribute(16).unwrap_or(1).cast_unsigned();
     let resident = f64::from(gpu::attribute(39).unwrap_or(2048));
     let ahead = Duration::from_micros(100);

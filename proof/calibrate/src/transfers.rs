@@ -1,7 +1,7 @@
 //! The link to the host: rates and set-up of each direction, both at once, and pageable memory.
 
 use crate::findings::Findings;
-use crate::gpu::{self, Address, Stream, cu};
+use crate::gpu::{self, DeviceAddress, Stream, cu};
 use crate::stopwatch::{Stopwatch, least, on_host, repeat_times};
 use anyhow::Result;
 use examples_host::check;
@@ -21,8 +21,8 @@ const MEDIUM: usize = 4 * MIB;
 struct Ends {
     host: *mut c_void,
     other_host: *mut c_void,
-    device: Address,
-    other_device: Address,
+    device: DeviceAddress,
+    other_device: DeviceAddress,
 }
 
 impl Ends {
@@ -158,7 +158,7 @@ fn pageable(findings: &mut Findings, ends: &Ends) -> Result<()> {
     let down = cold(&|start| cu!(cuMemcpyDtoH_v2(start, ends.device, PAGEABLE)))?;
     findings.measured("copies", "pageable_host_to_device_gb_per_s", rate(up));
     findings.measured("copies", "pageable_device_to_host_gb_per_s", rate(down));
-    let (from, to) = (ends.host as Address, ends.other_host as Address);
+    let (from, to) = (ends.host as DeviceAddress, ends.other_host as DeviceAddress);
     let within = repeat_times(3, || on_host(|| cu!(cuMemcpy(to, from, PAGEABLE))))?;
     findings.measured("copies", "host_to_host_gb_per_s", rate(within));
     Ok(())

@@ -20,12 +20,12 @@ pub fn select() -> std::result::Result<&'static Selected, SelectError> {
 }
 
 /// The device that `CUDA_DRIVER` chooses, with a context and a stream.
-pub struct Device {
+pub struct RuleDevice {
     stream: Stream,
     _context: Context,
 }
 
-impl Device {
+impl RuleDevice {
     /// Opens device 0 of the driver that the environment asks for.
     pub fn open() -> Result<Self> {
         select()?;

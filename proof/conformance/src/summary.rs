@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 
 use crate::rule::Rule;
-use crate::supervisor::Verdict;
+use crate::supervisor::RuleOutcome;
 
 /// The verdicts so far.
 #[derive(Debug, Default)]
@@ -26,25 +26,25 @@ struct Counts {
 
 impl Summary {
     /// Counts a verdict and returns the line to print for it.
-    pub fn add(&mut self, rule: &Rule, verdict: Verdict) -> String {
+    pub fn add(&mut self, rule: &Rule, verdict: RuleOutcome) -> String {
         let path = rule.path();
         for counts in [self.families.entry(rule.family).or_default(), &mut self.all] {
             counts.add(&verdict);
         }
         match verdict {
-            Verdict::Passed => format!("{path}: passed"),
-            Verdict::Failed(text) => {
+            RuleOutcome::Passed => format!("{path}: passed"),
+            RuleOutcome::Failed(text) => {
                 let Rule {
                     statement, source, ..
                 } = rule;
                 format!("{path}: FAILED\n    {statement}\n    [{source}]\n    {text}")
             }
-            Verdict::Skipped(reason) => {
+            RuleOutcome::Skipped(reason) => {
                 let line = format!("{path}: skipped, {reason}");
                 self.skipped.entry(reason).or_default().push(path);
                 line
             }
-            Verdict::SkippedUnexpectedly(reason) => {
+            RuleOutcome::SkippedUnexpectedly(reason) => {
                 let line = format!("{path}: SKIPPED UNEXPECTEDLY, {reason}");
                 self.unexpected.entry(reason).or_default().push(path);
                 line
@@ -59,11 +59,11 @@ impl Summary {
 }
 
 impl Counts {
-    fn add(&mut self, verdict: &Verdict) {
+    fn add(&mut self, verdict: &RuleOutcome) {
         *match verdict {
-            Verdict::Passed => &mut self.passed,
-            Verdict::Failed(_) => &mut self.failed,
-            Verdict::Skipped(_) | Verdict::SkippedUnexpectedly(_) => &mut self.skipped,
+            RuleOutcome::Passed => &mut self.passed,
+            RuleOutcome::Failed(_) => &mut self.failed,
+            RuleOutcome::Skipped(_) | RuleOutcome::SkippedUnexpectedly(_) => &mut self.skipped,
         } += 1;
     }
 }
@@ -121,7 +121,7 @@ mod tests {
 
     const RULE: Rule = rule!(holds, "none", "A rule.");
 
-    fn summary(verdicts: impl IntoIterator<Item = Verdict>) -> Summary {
+    fn summary(verdicts: impl IntoIterator<Item = RuleOutcome>) -> Summary {
         let mut summary = Summary::default();
         for verdict in verdicts {
             summary.add(&RULE, verdict);
@@ -132,7 +132,7 @@ mod tests {
     #[test]
     fn expected_skips_are_named_with_their_reason_and_pass() {
         let reason = "there is one device only".to_owned();
-        let summary = summary([Verdict::Passed, Verdict::Skipped(reason)]);
+        let summary = summary([RuleOutcome::Passed, RuleOutcome::Skipped(reason)]);
         assert!(summary.is_good());
         let expected = "
 skipped, there is one device only:
@@ -146,8 +146,8 @@ all                 1 passed    0 failed    1 skipped";
     #[test]
     fn an_unexpected_skip_is_named_and_fails() {
         let summary = summary([
-            Verdict::Passed,
-            Verdict::SkippedUnexpectedly("no cuInit".to_owned()),
+            RuleOutcome::Passed,
+            RuleOutcome::SkippedUnexpectedly("no cuInit".to_owned()),
         ]);
         assert!(!summary.is_good());
         let expected = "\nSKIPPED UNEXPECTEDLY, no cuInit:\n    summary::holds\n";
@@ -156,7 +156,7 @@ all                 1 passed    0 failed    1 skipped";
 
     #[test]
     fn a_broken_rule_fails() {
-        assert!(!summary([Verdict::Failed("came 2".to_owned())]).is_good());
-        assert!(summary([Verdict::Passed]).is_good());
+        assert!(!summary([RuleOutcome::Failed("came 2".to_owned())]).is_good());
+        assert!(summary([RuleOutcome::Passed]).is_good());
     }
 }

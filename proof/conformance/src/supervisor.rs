@@ -15,7 +15,7 @@ const TIME_LIMIT: Duration = Duration::from_secs(60);
 
 /// How a rule ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Verdict {
+pub enum RuleOutcome {
     /// The driver keeps it.
     Passed,
     /// The driver breaks it: what was expected and what came.
@@ -42,7 +42,7 @@ impl Supervisor<'_> {
     pub fn run(
         &self,
         rules: &[&'static Rule],
-        mut report: impl FnMut(&'static Rule, Verdict),
+        mut report: impl FnMut(&'static Rule, RuleOutcome),
     ) -> io::Result<()> {
         let mut rest = rules;
         while let Some(first) = rest.first() {
@@ -68,7 +68,7 @@ impl Supervisor<'_> {
         &self,
         jobs: usize,
         rules: &[&'static Rule],
-        mut report: impl FnMut(&'static Rule, Verdict),
+        mut report: impl FnMut(&'static Rule, RuleOutcome),
     ) -> io::Result<()> {
         if jobs < 2 {
             return self.run(rules, report);
@@ -89,7 +89,7 @@ impl Supervisor<'_> {
             drop(sender);
             for (rule, verdict) in verdicts {
                 match verdict {
-                    Verdict::Failed(text) if !is_overdue(&text) => {
+                    RuleOutcome::Failed(text) if !is_overdue(&text) => {
                         eprintln!("{}: checked again alone: {text}", rule.path());
                         again.push(rule);
                     }
@@ -109,18 +109,18 @@ impl Supervisor<'_> {
     fn batch(
         &self,
         rules: &[&'static Rule],
-        report: &mut impl FnMut(&'static Rule, Verdict),
+        report: &mut impl FnMut(&'static Rule, RuleOutcome),
     ) -> io::Result<usize> {
         let mut worker = self.start(rules)?;
         let lines = lines_of(&mut worker);
         for (index, rule) in rules.iter().enumerate() {
             let (verdict, is_last) = match lines.recv_timeout(TIME_LIMIT) {
                 Ok(line) => (verdict(&line), false),
-                Err(RecvTimeoutError::Timeout) => (Verdict::Failed(overdue()), true),
+                Err(RecvTimeoutError::Timeout) => (RuleOutcome::Failed(overdue()), true),
                 Err(RecvTimeoutError::Disconnected) => {
                     let status = worker.wait()?;
                     (
-                        Verdict::Failed(format!("its process ended: {status}")),
+                        RuleOutcome::Failed(format!("its process ended: {status}")),
                         true,
                     )
                 }
@@ -168,13 +168,13 @@ fn lines_of(worker: &mut Child) -> Receiver<String> {
     lines
 }
 
-fn verdict(line: &str) -> Verdict {
+fn verdict(line: &str) -> RuleOutcome {
     match line.split_once('\t') {
-        Some((PASSED, _)) => Verdict::Passed,
-        Some((FAILED, text)) => Verdict::Failed(text.to_owned()),
-        Some((SKIPPED, text)) => Verdict::Skipped(text.to_owned()),
-        Some((UNEXPECTED, text)) => Verdict::SkippedUnexpectedly(text.to_owned()),
-        _ => Verdict::Failed(format!("its process wrote {line:?}")),
+        Some((PASSED, _)) => RuleOutcome::Passed,
+        Some((FAILED, text)) => RuleOutcome::Failed(text.to_owned()),
+        Some((SKIPPED, text)) => RuleOutcome::Skipped(text.to_owned()),
+        Some((UNEXPECTED, text)) => RuleOutcome::SkippedUnexpectedly(text.to_owned()),
+        _ => RuleOutcome::Failed(format!("its process wrote {line:?}")),
     }
 }
 
@@ -200,17 +200,17 @@ mod tests {
 
     #[test]
     fn a_line_of_another_form_is_a_failure() {
-        assert_eq!(verdict("P\t"), Verdict::Passed);
+        assert_eq!(verdict("P\t"), RuleOutcome::Passed);
         assert_eq!(
             verdict("S\tone device"),
-            Verdict::Skipped("one device".to_owned())
+            RuleOutcome::Skipped("one device".to_owned())
         );
         assert_eq!(
             verdict("U\tno cuInit"),
-            Verdict::SkippedUnexpectedly("no cuInit".to_owned())
+            RuleOutcome::SkippedUnexpectedly("no cuInit".to_owned())
         );
-        assert_eq!(verdict("F\tx"), Verdict::Failed("x".to_owned()));
-        assert!(matches!(verdict("passed"), Verdict::Failed(_)));
-        assert!(matches!(verdict("Q\t"), Verdict::Failed(_)));
+        assert_eq!(verdict("F\tx"), RuleOutcome::Failed("x".to_owned()));
+        assert!(matches!(verdict("passed"), RuleOutcome::Failed(_)));
+        assert!(matches!(verdict("Q\t"), RuleOutcome::Failed(_)));
     }
 }

@@ -5,7 +5,7 @@
 
 use anyhow::Result;
 use conformance::{
-    device::{Device, argument, download, upload},
+    device::{RuleDevice, argument, download, upload},
     inputs::{f32_bits, f64_bits, integer_bits},
     vectors::Vectors,
 };
@@ -473,7 +473,7 @@ fn every_instruction_gives_the_recorded_bits() -> Result<()> {
     float(&mut checks);
     integer(&mut checks);
     convert(&mut checks);
-    let device = Device::open()?;
+    let device = RuleDevice::open()?;
     let module = device.load(&module(&checks.0)?)?;
     let mut vectors = Vectors::new("instructions", include_str!("instructions.digests"));
     for check in &checks.0 {

@@ -2,7 +2,7 @@
 
 use anyhow::{Result, ensure};
 use conformance::{
-    device::{Device, download, upload},
+    device::{RuleDevice, download, upload},
     inputs::{Random, f32_bits},
     vectors::Vectors,
 };
@@ -44,15 +44,15 @@ const TESTED_BY_LESSON: &[&str] = &[
 ];
 
 /// One kernel's launch: its arguments by value, and which of the two buffers it leaves its result in.
-struct Case {
+struct KernelLaunch {
     kernel: &'static str,
     blocks: u32,
-    arguments: Vec<Argument>,
+    arguments: Vec<CaseArgument>,
     result: Buffer,
 }
 
 #[derive(Clone, Copy)]
-enum Argument {
+enum CaseArgument {
     Pointer(Buffer),
     Bytes4([u8; 4]),
     Bytes8([u8; 8]),
@@ -64,10 +64,10 @@ enum Buffer {
     Y,
 }
 
-use Argument::{Bytes4, Bytes8, Pointer};
 use Buffer::{X, Y};
+use CaseArgument::{Bytes4, Bytes8, Pointer};
 
-fn cases() -> Vec<Case> {
+fn cases() -> Vec<KernelLaunch> {
     let (x, y) = (Pointer(X), Pointer(Y));
     let (n, terms) = (Bytes8(N.to_le_bytes()), Bytes8(TERMS.to_le_bytes()));
     let (a, b) = (
@@ -76,7 +76,7 @@ fn cases() -> Vec<Case> {
     );
     let rounds = Bytes4(ROUNDS.to_le_bytes());
     let ns = Bytes8(1000_u64.to_le_bytes());
-    let case = |kernel, blocks, arguments: &[Argument], result| Case {
+    let case = |kernel, blocks, arguments: &[CaseArgument], result| KernelLaunch {
         kernel,
         blocks,
         arguments: arguments.to_vec(),
@@ -128,9 +128,9 @@ fn finite(seed: u64) -> Vec<u32> {
 
 /// Runs one case on the two operands and returns the bits of its result.
 fn run(
-    device: &Device,
+    device: &RuleDevice,
     module: &cust::module::Module,
-    case: &Case,
+    case: &KernelLaunch,
     x: &[u32],
     y: &[u32],
 ) -> Result<Vec<u32>> {
@@ -162,7 +162,7 @@ fn run(
 
 #[test]
 fn every_kernel_gives_the_recorded_bits() -> Result<()> {
-    let device = Device::open()?;
+    let device = RuleDevice::open()?;
     let module = device.load(SM_70)?;
     let mut vectors = Vectors::new("kernels", include_str!("kernels.digests"));
     let cases = cases();

@@ -5,7 +5,7 @@
 mod signatures;
 
 /// One row of the table.
-struct Module {
+struct ModuleRow {
     name: &'static str,
     have: &'static [&'static str],
     differ: &'static [(&'static str, &'static str)],
@@ -27,7 +27,7 @@ macro_rules! modules {
             }
         )*
 
-        const MODULES: &[Module] = &[$(Module {
+        const MODULES: &[ModuleRow] = &[$(ModuleRow {
             name: $name,
             have: &[$(stringify!($have)),*],
             differ: &[$((stringify!($differ), $difference)),*],
@@ -242,7 +242,7 @@ fn methods(x: f32, order: core::sync::atomic::Ordering) -> f32 {
 
 fn table() -> String {
     let mut text = String::from("| module | have | differ | missing |\n|---|---:|---|---|\n");
-    for Module {
+    for ModuleRow {
         name,
         have,
         differ,

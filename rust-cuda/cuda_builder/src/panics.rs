@@ -31,7 +31,7 @@ pub(crate) fn lower(assembly: &str, mode: PanicMode) -> String {
     if mode == PanicMode::Message {
         return assembly.to_owned();
     }
-    let module = Module::new(assembly);
+    let module = ModuleText::new(assembly);
     let mut hidden = vec![false; module.lines.len()];
     let mut inserted = BTreeMap::new();
     let mut places: Vec<String> = Vec::new();
@@ -115,7 +115,7 @@ fn kind(function: &str) -> String {
 }
 
 /// A module's text, cut into what it declares.
-struct Module<'a> {
+struct ModuleText<'a> {
     lines: Vec<&'a str>,
     items: Vec<Item<'a>>,
     /// The functions of `core` and `alloc` that do not return.
@@ -141,7 +141,7 @@ struct PanicCall<'a> {
     callee: &'a str,
 }
 
-impl<'a> Module<'a> {
+impl<'a> ModuleText<'a> {
     fn new(assembly: &'a str) -> Self {
         let lines: Vec<&str> = assembly.lines().collect();
         let mut items = Vec::new();

@@ -38,10 +38,10 @@ macro_rules! select_then_call {
                 if let Err(code) = select_by_environment() {
                     return code;
                 }
-                type Function = unsafe extern "C" fn($($type),*) -> CuResult;
+                type EntryPoint = unsafe extern "C" fn($($type),*) -> CuResult;
                 let function = slots::function(Symbol::$symbol);
                 // SAFETY: the slot holds a function of this signature, the one of cuda.h.
-                let function = unsafe { transmute::<*const c_void, Function>(function) };
+                let function = unsafe { transmute::<*const c_void, EntryPoint>(function) };
                 // SAFETY: the caller's arguments, unchanged.
                 unsafe { function($($argument),*) }
             }
@@ -71,12 +71,12 @@ macro_rules! explain {
     ($($function:ident as $name:literal;)*) => {
         $(
             unsafe extern "C" fn $function(error: CuResult, text: *mut *const c_char) -> CuResult {
-                type Function = unsafe extern "C" fn(CuResult, *mut *const c_char) -> CuResult;
+                type EntryPoint = unsafe extern "C" fn(CuResult, *mut *const c_char) -> CuResult;
                 let Some(entry) = software_gpu::driver::entry_point($name) else {
                     return ERROR_NOT_INITIALIZED;
                 };
                 // SAFETY: the software GPU's function of this name has this signature, the one of cuda.h.
-                let function = unsafe { transmute::<*const c_void, Function>(entry) };
+                let function = unsafe { transmute::<*const c_void, EntryPoint>(entry) };
                 // SAFETY: the caller's arguments, unchanged.
                 unsafe { function(error, text) }
             }

@@ -2,7 +2,7 @@
 
 use crate::timeline;
 use core::ffi::{c_int, c_void};
-use software_gpu::reports::{self, Mode};
+use software_gpu::reports::{self, ReportMode};
 use std::sync::atomic::{AtomicBool, Ordering};
 
 unsafe extern "C" {
@@ -17,7 +17,7 @@ unsafe extern "C" {
 /// Whether reports decide the exit code.
 static WATCHED: AtomicBool = AtomicBool::new(false);
 
-/// Lets the process end with exit code 1 if there are reports by then and the mode is [`Mode::Fail`].
+/// Lets the process end with exit code 1 if there are reports by then and the mode is [`ReportMode::Fail`].
 pub(crate) fn fail_on_reports() {
     WATCHED.store(true, Ordering::Relaxed);
     register();
@@ -68,14 +68,14 @@ extern "C" fn at_quick_end() {
     }
 }
 
-/// Checks what a program that knows nothing of reports has left behind. Whether there are any and the mode is [`Mode::Fail`].
+/// Checks what a program that knows nothing of reports has left behind. Whether there are any and the mode is [`ReportMode::Fail`].
 fn has_failed() -> bool {
     if !WATCHED.load(Ordering::Relaxed) {
         return false;
     }
     software_gpu::finish();
     let found = reports::all().len();
-    if found == 0 || reports::mode() != Mode::Fail {
+    if found == 0 || reports::mode() != ReportMode::Fail {
         return false;
     }
     software_gpu::say!(

@@ -27,7 +27,7 @@ unsafe extern "C" {
 
 /// 64 bytes of device memory, two streams, and a kernel that stores to the memory.
 #[derive(Clone, Copy)]
-struct Work {
+struct PendingWork {
     context: sys::CUcontext,
     memory: u64,
     streams: [CUstream; 2],
@@ -35,9 +35,9 @@ struct Work {
 }
 
 // SAFETY: the driver takes its handles from any thread.
-unsafe impl Send for Work {}
+unsafe impl Send for PendingWork {}
 
-impl Work {
+impl PendingWork {
     fn new() -> Self {
         let (mut context, mut memory, mut streams) = (ptr::null_mut(), 0, [ptr::null_mut(); 2]);
         let (mut module, mut store) = (ptr::null_mut(), ptr::null_mut());
@@ -118,9 +118,9 @@ fn end_unless_all_succeeded(codes: &[Code]) {
     }
 }
 
-static LEFT: Mutex<Option<Work>> = Mutex::new(None);
+static LEFT: Mutex<Option<PendingWork>> = Mutex::new(None);
 
-fn left() -> Work {
+fn left() -> PendingWork {
     LEFT.lock().unwrap().expect("the program has left it")
 }
 
@@ -136,13 +136,13 @@ extern "C" fn race_at_exit() {
 fn at_exit(handler: extern "C" fn()) {
     // SAFETY: the function is called once, at the end of the program, and takes nothing.
     assert_eq!(unsafe { atexit(handler) }, 0);
-    let work = Work::new();
+    let work = PendingWork::new();
     *LEFT.lock().unwrap() = Some(work);
     assert_eq!(work.set(0), Code::CUDA_SUCCESS);
 }
 
 /// Cleans up when its thread ends.
-struct OfThread(Cell<Option<Work>>);
+struct OfThread(Cell<Option<PendingWork>>);
 
 impl Drop for OfThread {
     fn drop(&mut self) {
@@ -156,13 +156,14 @@ thread_local! {
 }
 
 fn with_a_thread() {
-    let thread = thread::spawn(|| OF_THREAD.with(|of_thread| of_thread.0.set(Some(Work::new()))));
+    let thread =
+        thread::spawn(|| OF_THREAD.with(|of_thread| of_thread.0.set(Some(PendingWork::new()))));
     thread.join().unwrap();
 }
 
 /// Two memsets of the same bytes, and no wait.
 fn leave(streams: [usize; 2]) {
-    let work = Work::new();
+    let work = PendingWork::new();
     assert_eq!(
         streams.map(|stream| work.set(stream)),
         [Code::CUDA_SUCCESS; 2]

@@ -18,18 +18,18 @@ const BLOCKS: u32 = 4;
 const THREADS: u32 = gpu_kernels::CONSUMERS;
 
 /// The chunks, and the buffers that they pass through.
-pub struct Work {
+pub struct ChunkBuffers {
     input: LockedBuffer<f32>,
     pub output: LockedBuffer<f32>,
     pub chunks: Vec<Range<usize>>,
-    pub slots: Vec<Slot>,
+    pub slots: Vec<BufferSet>,
     kernels: Kernels,
     /// Dynamic shared memory of a block of the left and the right kernel.
     alone: u32,
 }
 
 /// A set of buffers, and an event for the end of each operation.
-pub struct Slot {
+pub struct BufferSet {
     pub x: DeviceBuffer<f32>,
     pub y: DeviceBuffer<f32>,
     pub z: DeviceBuffer<f32>,
@@ -40,7 +40,7 @@ pub struct Slot {
     pub emptied: Event,
 }
 
-impl Slot {
+impl BufferSet {
     pub fn new(len: usize) -> Result<Self> {
         let event = || Event::new(EventFlags::DISABLE_TIMING);
         Ok(Self {
@@ -56,13 +56,13 @@ impl Slot {
     }
 }
 
-impl Work {
+impl ChunkBuffers {
     /// Bytes of shared memory with which blocks of the left and the right kernel have a multiprocessor to themselves.
     pub fn new(alone: u32, input: LockedBuffer<f32>, chunks: Vec<Range<usize>>) -> Result<Self> {
         let kernels = Kernels::load(gpu_kernels::SM_70)?;
         kernels.fma_tiles_unspecialised.allow_dynamic_shared_bytes(alone)?; // cuFuncSetAttribute(…)
         let output = LockedBuffer::new(&0.0, input.len())?;
-        let slot = |_| Slot::new(chunks[0].len());
+        let slot = |_| BufferSet::new(chunks[0].len());
         let slots = (0..SLOTS).map(slot).collect::<Result<_>>()?;
         Ok(Self { input, output, slots, kernels, alone, chunks })
     }
@@ -77,7 +77,7 @@ impl Work {
 
     pub fn left(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
         let (kernel, len) = (&self.kernels.fma_tiles_unspecialised, self.chunks[chunk].len());
-        let Slot { x, y, .. } = &mut self.slots[chunk % SLOTS];
+        let BufferSet { x, y, .. } = &mut self.slots[chunk % SLOTS];
         let (x, mut y) = (x.index(..len), y.index(..len));
         // SAFETY: the buffers outlive the pass, and any grid covers all tiles.
         unsafe { launch!(kernel<<<BLOCKS, THREADS, self.alone, stream>>>(&x, &mut y, LEFT))? };
@@ -86,7 +86,7 @@ impl Work {
 
     pub fn right(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
         let (kernel, len) = (&self.kernels.fma_tiles_unspecialised, self.chunks[chunk].len());
-        let Slot { x, z, .. } = &mut self.slots[chunk % SLOTS];
+        let BufferSet { x, z, .. } = &mut self.slots[chunk % SLOTS];
         let (x, mut z) = (x.index(..len), z.index(..len));
         // SAFETY: as for the left kernel.
         unsafe { launch!(kernel<<<BLOCKS, THREADS, self.alone, stream>>>(&x, &mut z, RIGHT))? };
@@ -95,7 +95,7 @@ impl Work {
 
     pub fn join(&mut self, chunk: usize, stream: &Stream) -> Result<()> {
         let (kernel, len) = (&self.kernels.saxpy, self.chunks[chunk].len());
-        let Slot { y, z, .. } = &mut self.slots[chunk % SLOTS];
+        let BufferSet { y, z, .. } = &mut self.slots[chunk % SLOTS];
         let (y, mut z, blocks) = (y.index(..len), z.index(..len), len.div_ceil(256) as u32);
         // SAFETY: the buffers outlive the pass, and the grid has a thread for each element.
         unsafe { launch!(kernel<<<blocks, 256, 0, stream>>>(SHARE, &y, &mut z))? };

@@ -15,7 +15,7 @@ pub struct Placed {
 
 /// The tasks so far. The streams are numbered: copies in, kernels in all between, copies out.
 #[derive(Clone, Debug)]
-pub struct Order {
+pub struct TaskOrder {
     /// The tasks of each stream.
     streams: Vec<Vec<usize>>,
     pub tasks: Vec<Task>,
@@ -37,7 +37,7 @@ struct Uses {
     readers: Vec<usize>,
 }
 
-impl Order {
+impl TaskOrder {
     pub fn new(streams: usize) -> Self {
         Self { streams: vec![Vec::new(); streams], tasks: Vec::new(), uses: HashMap::new() }
     }

@@ -1,6 +1,6 @@
 //! What is claimed of declarations.
 
-use crate::declarations::{Batch, ELEMENTS, ROUNDS, X};
+use crate::declarations::{DeclaredBatch, ELEMENTS, ROUNDS, X};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
@@ -24,7 +24,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let data = |_: &Part| {
         let mut input = vec![0.0; ELEMENTS];
         DATA.fill_f32(0, &mut input);
-        Batch::new(&input)
+        DeclaredBatch::new(&input)
     };
     part.twins(&named, data, |which, batch| {
         let declared = match which {

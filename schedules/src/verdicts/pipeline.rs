@@ -11,7 +11,7 @@ use claims::{expect, expect_ordered};
 use cuda_host::prelude::*;
 use examples_host::alone::{each, together};
 use examples_host::prelude::*;
-use known::Known;
+use known::CheckedChunks;
 use order_calls::{show_order_calls, source_lines};
 
 /// The part.
@@ -21,21 +21,22 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [copy_in, _, _, copy_out] = streams;
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(128), ByteSize::mib(16))?;
     let (elements, chunks) = (32 * lines, part.chained_chunks(16, lines)?);
-    let mut known = Known::new(part.device(), elements, chunks)?;
+    let mut known = CheckedChunks::new(part.device(), elements, chunks)?;
 
     let besides = "The three schedules have the same orders to keep: they take the same time.";
-    let both_directions = together(chunks, [copy_in, copy_out], [Known::copy_in, Known::copy_out]);
+    let both_directions =
+        together(chunks, [copy_in, copy_out], [CheckedChunks::copy_in, CheckedChunks::copy_out]);
     let stages = [
-        ("copies in", each(chunks, copy_in, Known::copy_in)),
-        ("kernels", piece(streams, |known: &mut Known| known.kernels(streams))),
-        ("copies out", each(chunks, copy_out, Known::copy_out)),
+        ("copies in", each(chunks, copy_in, CheckedChunks::copy_in)),
+        ("kernels", piece(streams, |known: &mut CheckedChunks| known.kernels(streams))),
+        ("copies out", each(chunks, copy_out, CheckedChunks::copy_out)),
         ("both directions together", both_directions),
     ];
     let mut links = part.chain(&mut known, chunks, besides, stages)?;
 
     let (graph, mut tasks) = (known.work.capture(streams)?, Scheduler::new(&streams));
     let plan = Plan::new().copies(4 * elements).kernels(3 * chunks, 3 * elements);
-    let variants = variants! { known: Known, differ in Order;
+    let variants = variants! { known: CheckedChunks, differ in Order;
         "by-hand", streams => known.work.by_hand(streams);
         "graph", [copy_in] => Ok(captured(&graph, copy_in)?), also Graphs, Streams, Events, Copies;
         "derived", streams => known.work.derived(&mut tasks);

@@ -20,7 +20,7 @@ pub enum Results {
 }
 
 /// A launch of the kernel `name`, which `reference.c` has as a function.
-pub struct Case {
+pub struct EngineCase {
     pub name: &'static str,
     pub grid: [u32; 3],
     pub block: [u32; 3],
@@ -62,9 +62,9 @@ impl Inputs {
 }
 
 /// All kernels, with the buffers `a`, `b`, `c`, `index` and `permutation` at these addresses.
-pub fn all(&[a, b, c, index, permutation]: &[u64; 5]) -> Vec<Case> {
+pub fn all(&[a, b, c, index, permutation]: &[u64; 5]) -> Vec<EngineCase> {
     let float = |value: f32| u64::from(value.to_bits());
-    let case = |name, grid, block, parameters: &[u64]| Case {
+    let case = |name, grid, block, parameters: &[u64]| EngineCase {
         name,
         grid,
         block,

@@ -14,7 +14,7 @@ use software_gpu::exec::{Executable, Grid, Latencies, execute, execute_checked};
 use software_gpu::memory::{AddressSpace, AllocationKind, WriteHold};
 use software_gpu::{ptx, timeline::Profile};
 
-use cases::{Case, Inputs, Results};
+use cases::{EngineCase, Inputs, Results};
 use reference::Reference;
 
 /// How long one kernel and its loop are repeated.
@@ -57,7 +57,7 @@ fn time(
     machine: &Machine,
     reference: &Reference,
     inputs: &Inputs,
-    case: &Case,
+    case: &EngineCase,
     once: bool,
 ) -> [f64; 3] {
     let mut buffers = inputs.copies();
@@ -82,7 +82,7 @@ fn time(
 }
 
 /// Panics if one run of both from the same inputs does not give the same results.
-fn compare(machine: &Machine, reference: &Reference, inputs: &Inputs, case: &Case) {
+fn compare(machine: &Machine, reference: &Reference, inputs: &Inputs, case: &EngineCase) {
     let mut buffers = inputs.copies();
     reference.run(case.name, &mut buffers);
     machine.fill(inputs);
@@ -189,7 +189,7 @@ impl Machine {
     }
 
     /// Launches a kernel once, on this thread.
-    fn run(&self, case: &Case, checked: bool) {
+    fn run(&self, case: &EngineCase, checked: bool) {
         let kernel = self.module.kernel(case.name).expect("exists");
         let mut parameters = vec![0_u8; kernel.parameter_bytes()];
         for (parameter, value) in kernel.parameters().iter().zip(&case.parameters) {

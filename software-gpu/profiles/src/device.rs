@@ -11,7 +11,7 @@ use serde::Deserialize;
     missing_docs,
     reason = "each name is the lower-case name of its CU_DEVICE_ATTRIBUTE"
 )]
-pub struct Device {
+pub struct DeviceProfile {
     /// `cuDeviceGetName`.
     pub name: String,
     /// `cuDeviceTotalMem`.
@@ -54,7 +54,7 @@ pub struct Device {
     pub attributes: BTreeMap<String, (i32, i32)>,
 }
 
-impl Device {
+impl DeviceProfile {
     /// The value of the `CUdevice_attribute` of that number: `cuDeviceGetAttribute`.
     pub fn attribute(&self, number: i32) -> Option<i32> {
         self.named_attribute(number)

@@ -291,7 +291,7 @@ fn is_divisor(name: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Source;
+    use crate::FigureSource;
 
     fn refusal(text: &str) -> String {
         Profile::parse("test", text)
@@ -314,12 +314,12 @@ mod tests {
         let profile = Profile::parse("test", text).expect("valid");
         let copies = profile.copies;
         assert_eq!(copies.host_to_device_gb_per_s.value, 25.0);
-        assert_eq!(copies.host_to_device_gb_per_s.from, Source::DataSheet);
+        assert_eq!(copies.host_to_device_gb_per_s.from, FigureSource::DataSheet);
         assert_eq!(
             copies.device_to_host_gb_per_s.value,
             Profile::h200().copies.device_to_host_gb_per_s.value
         );
-        assert_eq!(copies.device_to_host_gb_per_s.from, Source::Estimated);
+        assert_eq!(copies.device_to_host_gb_per_s.from, FigureSource::Estimated);
     }
 
     #[test]

@@ -10,7 +10,7 @@ mod time;
 
 use serde::Deserialize;
 
-pub use device::Device;
+pub use device::DeviceProfile;
 pub use file::ProfileError;
 pub use host::Host;
 pub use time::Time;
@@ -26,15 +26,15 @@ pub struct Profile {
     /// In a few words where the figures are from, for the program's first line; none when they were measured.
     pub figures: Option<String>,
     /// What the device reports about itself.
-    pub device: Device,
+    pub device: DeviceProfile,
     /// The link to the host and the copy engines.
-    pub copies: Copies,
+    pub copies: CopyFigures,
     /// The link to other devices.
     pub peer: Peer,
     /// Device memory.
     pub memory: Memory,
     /// How blocks of threads progress.
-    pub kernels: Kernels,
+    pub kernels: KernelFigures,
     /// The time from the end of one operation to the start of one that depends on it.
     pub handover: Handover,
     /// What calls of the driver cost the thread that makes them.
@@ -44,7 +44,7 @@ pub struct Profile {
 /// Where a figure is from.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
-pub enum Source {
+pub enum FigureSource {
     /// Measured on the device.
     Measured,
     /// Chosen so that the model gives what was measured on the device.
@@ -64,7 +64,7 @@ pub struct Figure {
     /// The value.
     pub value: f64,
     /// Where the value is from.
-    pub from: Source,
+    pub from: FigureSource,
 }
 
 impl Figure {
@@ -84,7 +84,7 @@ impl Figure {
 /// The link to the host and the copy engines.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Copies {
+pub struct CopyFigures {
     /// Page-locked host memory to the device, nothing else moving.
     pub host_to_device_gb_per_s: Figure,
     /// The device to page-locked host memory, nothing else moving.
@@ -168,7 +168,7 @@ pub struct Memory {
 /// How blocks of threads progress.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Kernels {
+pub struct KernelFigures {
     /// Warp instructions that one multiprocessor issues in a cycle, by class.
     pub issue_per_cycle: IssueRates,
     /// How long memory takes to answer.
@@ -247,7 +247,7 @@ pub struct LatencyCycles {
 /// Floating-point operations of a matrix multiplication `m16n8k16`.
 const OPERATIONS: f64 = 4096.0;
 
-impl Kernels {
+impl KernelFigures {
     /// Instructions per cycle and multiprocessor in the order of `exec::Class`.
     pub fn per_cycle(&self) -> [f64; CLASSES] {
         self.issue_per_cycle

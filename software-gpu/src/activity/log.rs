@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::edges::Edges;
-use super::{Activity, Call, Log};
+use super::{Activity, Log, TimedCall};
 use crate::driver;
 
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
@@ -34,10 +34,10 @@ impl Kept {
         }
     }
 
-    fn call(&mut self, thread: u64, call: UnderWay, end_ns: u64) -> Call {
+    fn call(&mut self, thread: u64, call: UnderWay, end_ns: u64) -> TimedCall {
         let start_ns = call.start_ns.unwrap_or(end_ns);
         let named = self.threads.entry(thread);
-        Call {
+        TimedCall {
             name: documented(call.name),
             thread: named.or_insert_with(|| thread_name(thread)).clone(),
             start_ns,

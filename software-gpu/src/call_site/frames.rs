@@ -10,7 +10,7 @@ pub(super) use system::{Frames, walk};
 
 /// What stands at an address. Where functions were inlined, several.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Symbol {
+pub(super) struct FrameSymbol {
     pub(super) address: usize,
     pub(super) function: Option<String>,
     pub(super) file: PathBuf,
@@ -23,11 +23,11 @@ mod system {
     use std::ffi::{c_int, c_void};
     use std::sync::Arc;
 
-    use super::{Symbol, parse};
+    use super::{FrameSymbol, parse};
 
     /// `_Unwind_Context`, which only the unwinder looks into.
     #[repr(C)]
-    struct Context {
+    struct UnwindContext {
         _opaque: [u8; 0],
     }
 
@@ -35,18 +35,18 @@ mod system {
     const NO_REASON: c_int = 0;
     const END_OF_STACK: c_int = 5;
 
-    type Visit = extern "C" fn(*mut Context, *mut c_void) -> c_int;
+    type Visit = extern "C" fn(*mut UnwindContext, *mut c_void) -> c_int;
 
     unsafe extern "C" {
         fn _Unwind_Backtrace(visit: Visit, argument: *mut c_void) -> c_int;
-        fn _Unwind_GetIP(context: *mut Context) -> usize;
-        fn _Unwind_GetCFA(context: *mut Context) -> usize;
+        fn _Unwind_GetIP(context: *mut UnwindContext) -> usize;
+        fn _Unwind_GetCFA(context: *mut UnwindContext) -> usize;
     }
 
     /// Calls `visit` with the return address and the stack pointer of each frame, the innermost first, until it returns false.
     pub(in super::super) fn walk<F: FnMut(usize, usize) -> bool>(mut visit: F) {
         extern "C" fn one<F: FnMut(usize, usize) -> bool>(
-            context: *mut Context,
+            context: *mut UnwindContext,
             visit: *mut c_void,
         ) -> c_int {
             // SAFETY: the unwinder passes what `walk` passed it, and no other reference is in use meanwhile.
@@ -79,7 +79,7 @@ mod system {
         }
 
         /// What stands at the addresses of these frames.
-        pub(in super::super) fn symbols(&self, _: &[usize]) -> Vec<Symbol> {
+        pub(in super::super) fn symbols(&self, _: &[usize]) -> Vec<FrameSymbol> {
             parse(&format!("{:#}", self.0))
         }
     }
@@ -89,7 +89,7 @@ mod system {
 /// [noted](super::note), and its address is that of the note.
 #[cfg(target_family = "wasm")]
 mod system {
-    use super::Symbol;
+    use super::FrameSymbol;
     use crate::call_site::noted;
     use std::panic::Location;
 
@@ -107,8 +107,8 @@ mod system {
             Self(noted())
         }
 
-        pub(in super::super) fn symbols(&self, addresses: &[usize]) -> Vec<Symbol> {
-            let symbol = |(address, location): (&usize, &Location<'_>)| Symbol {
+        pub(in super::super) fn symbols(&self, addresses: &[usize]) -> Vec<FrameSymbol> {
+            let symbol = |(address, location): (&usize, &Location<'_>)| FrameSymbol {
                 address: *address,
                 function: None,
                 file: location.file().into(),
@@ -121,7 +121,7 @@ mod system {
 
 #[cfg(not(any(target_family = "wasm", all(unix, target_pointer_width = "64"))))]
 mod system {
-    use super::Symbol;
+    use super::FrameSymbol;
 
     pub(in super::super) fn walk(mut visit: impl FnMut(usize, usize) -> bool) {
         backtrace::trace(|frame| visit(frame.ip() as usize, frame.sp() as usize));
@@ -140,12 +140,12 @@ mod system {
             Self
         }
 
-        pub(in super::super) fn symbols(&self, addresses: &[usize]) -> Vec<Symbol> {
+        pub(in super::super) fn symbols(&self, addresses: &[usize]) -> Vec<FrameSymbol> {
             let mut symbols = Vec::new();
             for &address in addresses {
                 backtrace::resolve(address as *mut _, |symbol| {
                     if let (Some(file), Some(line)) = (symbol.filename(), symbol.lineno()) {
-                        symbols.push(Symbol {
+                        symbols.push(FrameSymbol {
                             address,
                             function: symbol
                                 .name()
@@ -164,14 +164,14 @@ mod system {
 
 /// Reads `NUMBER: ADDRESS - FUNCTION`, and below it `at FILE:LINE:COLUMN` where that is known.
 #[cfg_attr(not(all(unix, target_pointer_width = "64")), allow(dead_code))]
-fn parse(text: &str) -> Vec<Symbol> {
+fn parse(text: &str) -> Vec<FrameSymbol> {
     let mut symbols = Vec::new();
     let mut frame = None;
     for line in text.lines().map(str::trim_start) {
         if let Some(place) = line.strip_prefix("at ") {
             if let (Some((address, function)), Some((file, line))) = (frame.take(), place_of(place))
             {
-                symbols.push(Symbol {
+                symbols.push(FrameSymbol {
                     address,
                     function: Some(function),
                     file: file.into(),
@@ -214,7 +214,7 @@ mod tests {
                     \x20  3:     0x7f7ec992924a - __libc_start_call_main\n\
                     \x20                              at ./csu/../sysdeps/nptl/libc_start_call_main.h:58:16\n\
                     \x20  4:                0x0 - <unknown>\n";
-        let symbol = |address, function: &str, file: &str, line| Symbol {
+        let symbol = |address, function: &str, file: &str, line| FrameSymbol {
             address,
             function: Some(function.to_owned()),
             file: file.into(),

@@ -6,7 +6,7 @@
 
 use std::path::Path;
 
-use super::frames::Symbol;
+use super::frames::FrameSymbol;
 
 /// The toolkit's headers with functions that call the runtime.
 const HEADERS: [&str; 4] = [
@@ -25,7 +25,7 @@ pub(super) fn is_generated(file: &Path) -> bool {
 }
 
 /// Whether `caller` is the host function of the kernel whose stub is `symbol`.
-pub(super) fn is_host_function(symbol: &Symbol, caller: &Symbol) -> bool {
+pub(super) fn is_host_function(symbol: &FrameSymbol, caller: &FrameSymbol) -> bool {
     match (&symbol.function, &caller.function) {
         (Some(stub), Some(caller)) => stub
             .split_once(STUB)
@@ -38,8 +38,8 @@ pub(super) fn is_host_function(symbol: &Symbol, caller: &Symbol) -> bool {
 mod tests {
     use super::*;
 
-    fn symbol(function: &str) -> Symbol {
-        Symbol {
+    fn symbol(function: &str) -> FrameSymbol {
+        FrameSymbol {
             address: 0,
             function: Some(function.to_owned()),
             file: "a.cu".into(),

@@ -7,12 +7,12 @@ use software_gpu::driver::entry_point;
 use software_gpu::reports;
 
 /// A context on each of two devices; that of the first one is current.
-struct Pair {
+struct DevicePair {
     driver: Driver,
     contexts: [Handle; 2],
 }
 
-impl Pair {
+impl DevicePair {
     fn new() -> Self {
         let driver = Driver::with_devices(2);
         let second = driver.context_on(1);
@@ -47,7 +47,7 @@ impl Pair {
     }
 }
 
-impl Drop for Pair {
+impl Drop for DevicePair {
     fn drop(&mut self) {
         let _ = cu!(cuCtxDestroy_v2(self.contexts[1] => Handle));
         self.driver.set_current(self.contexts[0]);
@@ -60,7 +60,7 @@ fn enable(peer: Handle) -> Result<(), Error> {
 
 #[test]
 fn all_devices_have_a_link_with_atomics() {
-    let _pair = Pair::new();
+    let _pair = DevicePair::new();
     let attribute = |attribute: c_uint| {
         let mut value = -1;
         cu!(cuDeviceGetP2PAttribute(
@@ -74,7 +74,7 @@ fn all_devices_have_a_link_with_atomics() {
 #[test]
 fn a_copy_between_devices_takes_the_link_once_access_is_enabled() {
     const BYTES: usize = 256 * MIB;
-    let pair = Pair::new();
+    let pair = DevicePair::new();
     let (from, to) = (pair.memory(0, BYTES, 7), pair.memory(1, BYTES, 0));
     let rate = || BYTES as f32 / pair.time(to, from, BYTES) / 1e6;
     let staged = rate();
@@ -89,7 +89,7 @@ fn a_copy_between_devices_takes_the_link_once_access_is_enabled() {
 /// `cuMemcpyPeer` comes after the work of the first context, and before what the streams of both get afterwards.
 #[test]
 fn the_checker_knows_the_order_of_a_synchronous_peer_copy() {
-    let pair = Pair::new();
+    let pair = DevicePair::new();
     let driver = &pair.driver;
     let (from, to) = (pair.memory(0, MIB, 0), pair.memory(1, MIB, 0));
     let [first, second] = pair.contexts;
@@ -115,7 +115,7 @@ fn the_checker_knows_the_order_of_a_synchronous_peer_copy() {
 #[test]
 fn a_peer_copy_within_a_device_is_an_ordinary_copy() {
     const LARGE: usize = 256 * MIB;
-    let pair = Pair::new();
+    let pair = DevicePair::new();
     let driver = &pair.driver;
     let (from, to, other) = (
         pair.memory(0, 4, 7),

@@ -8,13 +8,13 @@ use crate::pool_support::*;
 use software_gpu::driver::{entry_point, last_fault};
 
 /// A context and a stream on each of two devices; that of the first one is current.
-struct Pair {
+struct DevicePair {
     driver: Driver,
     contexts: [Handle; 2],
     streams: [Handle; 2],
 }
 
-impl Pair {
+impl DevicePair {
     fn new() -> Self {
         let driver = Driver::with_devices(2);
         let first = driver.stream(NON_BLOCKING);
@@ -40,7 +40,7 @@ impl Pair {
     }
 }
 
-impl Drop for Pair {
+impl Drop for DevicePair {
     fn drop(&mut self) {
         let _ = cu!(cuCtxDestroy_v2(self.contexts[1] => Handle));
         self.driver.set_current(self.contexts[0]);
@@ -66,7 +66,7 @@ fn give_access(pool: Pool, device: c_int, flags: c_uint) -> Result<(), Error> {
 #[test]
 fn a_fault_in_memory_of_another_device_names_the_call_that_gives_access() {
     for of_pool in [true, false] {
-        let pair = Pair::new();
+        let pair = DevicePair::new();
         let pool = pool_on(1);
         if of_pool {
             let peer = pair.contexts[1];
@@ -109,7 +109,7 @@ fn a_fault_in_memory_of_another_device_names_the_call_that_gives_access() {
 /// Copies of rectangles reach a pool of another device once the pool grants access. Conformance asks the same of other copies and of memsets.
 #[test]
 fn rectangles_of_a_pool_need_its_access() {
-    let pair = Pair::new();
+    let pair = DevicePair::new();
     let pool = pool_on(1);
     let [own_stream, other_stream] = pair.streams;
     let memory = pool.allocate(512, other_stream).unwrap();
@@ -152,7 +152,7 @@ fn rectangles_of_a_pool_need_its_access() {
 /// An event orders streams of two devices, and so the reuse of memory between them.
 #[test]
 fn dependencies_cross_devices() {
-    let pair = Pair::new();
+    let pair = DevicePair::new();
     let pool = pool_on(1).only(&[FOLLOW_EVENT_DEPENDENCIES]);
     let [a, b] = pair.streams;
     let (host, sink) = (

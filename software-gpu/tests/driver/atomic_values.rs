@@ -42,7 +42,7 @@ ret;
 }
 
 /// Three streams: two for kernels, which publish a buffer of 8 bytes each, and one that waits and copies both away.
-struct World {
+struct ThreeStreams {
     driver: Driver,
     kernels: [Handle; 2],
     waiting: Handle,
@@ -51,7 +51,7 @@ struct World {
     seen: [Pinned; 2],
 }
 
-impl World {
+impl ThreeStreams {
     fn new(operation: &str) -> Self {
         let driver = Driver::new();
         let data = [(); 2].map(|()| driver.allocate(8).unwrap());
@@ -77,7 +77,7 @@ impl World {
     }
 
     fn launch(&self, index: usize, flag: Address, by: u32, rounds: u32) {
-        let arguments: [&dyn Argument; 4] = [&self.data[index], &flag, &by, &rounds];
+        let arguments: [&dyn LaunchArgument; 4] = [&self.data[index], &flag, &by, &rounds];
         let stream = self.kernels[index];
         self.driver
             .launch(self.publish, 1, 1, stream, &arguments)
@@ -124,7 +124,7 @@ impl World {
 fn a_wait_for_an_atomic_result_comes_after_the_kernels_stores() {
     for operation in [ADD, ADD_AND_FETCH, ADD_WIDE, OR, MAXIMUM, EXCHANGE, COMPARE] {
         for (of_host, early) in [(false, true), (false, false), (true, true), (true, false)] {
-            let world = World::new(operation);
+            let world = ThreeStreams::new(operation);
             let (device_flag, host_flag) = world.flags();
             let flag = match of_host {
                 true => host_flag.pointer() as Address,
@@ -151,7 +151,7 @@ fn a_wait_for_an_atomic_result_comes_after_the_kernels_stores() {
 fn a_wait_for_a_counter_comes_after_all_that_have_counted() {
     for operation in [ADD, ADD_AND_FETCH, ADD_WIDE, OR] {
         for rounds in [[1, 1], [LONG, 1], [1, LONG]] {
-            let world = World::new(operation);
+            let world = ThreeStreams::new(operation);
             let (flag, _of_host) = world.flags();
             let mistakes = world.mistakes(|| {
                 world.wait(flag, 3, GEQ);
@@ -169,7 +169,7 @@ fn a_wait_for_a_counter_comes_after_all_that_have_counted() {
 /// The counter has been watched, and both kernels are over, when the stream is given the wait.
 #[test]
 fn a_late_wait_for_a_counter_comes_after_all_that_have_counted() {
-    let world = World::new(ADD);
+    let world = ThreeStreams::new(ADD);
     let (flag, _of_host) = world.flags();
     let mistakes = world.mistakes(|| {
         world.wait(flag, 0, GEQ);
@@ -185,7 +185,7 @@ fn a_late_wait_for_a_counter_comes_after_all_that_have_counted() {
 
 #[test]
 fn a_copy_that_does_not_wait_for_the_counter_is_reported() {
-    let world = World::new(ADD);
+    let world = ThreeStreams::new(ADD);
     let (flag, _of_host) = world.flags();
     let mistakes = world.mistakes(|| {
         world.launch(0, flag, 1, 1);
@@ -197,7 +197,7 @@ fn a_copy_that_does_not_wait_for_the_counter_is_reported() {
 /// One of the kernels has counted: the other one may still be under way.
 #[test]
 fn a_wait_for_a_part_of_the_count_does_not_come_after_the_rest() {
-    let world = World::new(ADD);
+    let world = ThreeStreams::new(ADD);
     let (flag, _of_host) = world.flags();
     let mistakes = world.mistakes(|| {
         world.wait(flag, 1, GEQ);
@@ -220,7 +220,7 @@ fn a_wait_for_a_part_of_the_count_does_not_come_after_the_rest() {
 /// What was counted before a value was written anew does not belong to the new count.
 #[test]
 fn a_counter_that_was_written_anew_begins_again() {
-    let world = World::new(ADD);
+    let world = ThreeStreams::new(ADD);
     let (flag, _of_host) = world.flags();
     let mistakes = world.mistakes(|| {
         world.wait(flag, 0, GEQ);
@@ -246,7 +246,7 @@ fn a_short_kernel_counts_before_a_long_one_has_ended() {
         (ADD_WIDE, [5, 7], 7, EQ),
         (OR, [1, 2], 2, AND),
     ] {
-        let world = World::new(operation);
+        let world = ThreeStreams::new(operation);
         let (device_flag, host_flag) = world.flags();
         for flag in [device_flag, host_flag.pointer() as Address] {
             let mistakes = world.mistakes(|| {
@@ -267,7 +267,7 @@ fn a_short_kernel_counts_before_a_long_one_has_ended() {
 /// The maximum of both kernels' values may equal that of one: it is complete with the later kernel.
 #[test]
 fn other_operations_of_kernels_that_overlap_count_when_the_later_one_has_ended() {
-    let world = World::new(MAXIMUM);
+    let world = ThreeStreams::new(MAXIMUM);
     let (flag, _of_host) = world.flags();
     let mistakes = world.mistakes(|| {
         world.wait(flag, 5, GEQ);
@@ -285,8 +285,8 @@ fn other_operations_of_kernels_that_overlap_count_when_the_later_one_has_ended()
 /// those that have ended among them, make of the word in some order.
 #[test]
 fn the_host_never_sees_what_no_order_of_the_kernels_leaves() {
-    type Operation = fn(u32, u32) -> u32;
-    let operations: [(&str, Operation); 6] = [
+    type AtomicFunction = fn(u32, u32) -> u32;
+    let operations: [(&str, AtomicFunction); 6] = [
         (ADD, |old, by| old + by),
         (OR, |old, by| old | by),
         (AND_NOT, |old, by| old & !by),
@@ -308,7 +308,7 @@ fn the_host_never_sees_what_no_order_of_the_kernels_leaves() {
             (random.usize(..6), random.u32(1..8), rounds)
         });
         for (at, (operation, by, rounds)) in kernels.iter().enumerate() {
-            let arguments: [&dyn Argument; 4] = [&data[at], &address, by, rounds];
+            let arguments: [&dyn LaunchArgument; 4] = [&data[at], &address, by, rounds];
             driver
                 .launch(publish[*operation], 1, 1, streams[at], &arguments)
                 .unwrap();
@@ -347,7 +347,7 @@ fn word(bytes: &[u8]) -> u32 {
 /// Kernels that run at the same time draw different numbers, wherever the counter is and whatever the host looks at meanwhile.
 #[test]
 fn kernels_that_overlap_share_their_counters() {
-    let world = World::new(ADD_AND_FETCH);
+    let world = ThreeStreams::new(ADD_AND_FETCH);
     let (device_flag, host_flag) = world.flags();
     for flag in [device_flag, host_flag.pointer() as Address] {
         world.launch(0, flag, 1, LONG);
@@ -363,7 +363,7 @@ fn kernels_that_overlap_share_their_counters() {
 /// A stream writes the value while a kernel runs that has counted: the count is gone.
 #[test]
 fn a_value_that_is_written_over_a_count_stays() {
-    let world = World::new(ADD);
+    let world = ThreeStreams::new(ADD);
     let (flag, _of_host) = world.flags();
     let mistakes = world.mistakes(|| {
         world.launch(0, flag, 1, LONG);
@@ -383,13 +383,14 @@ fn a_value_that_is_written_over_a_count_stays() {
 #[test]
 fn a_thread_that_polls_an_atomic_result_comes_after_the_kernels_stores() {
     for operation in [ADD, OR, EXCHANGE] {
-        let world = World::new(operation);
+        let world = ThreeStreams::new(operation);
         let (_of_device, flag) = world.flags();
         let mapped = world.driver.pinned(8);
         mapped.fill(0);
         let mistakes = world.mistakes(|| {
             let to = mapped.pointer() as Address;
-            let arguments: [&dyn Argument; 4] = [&to, &(flag.pointer() as Address), &1_u32, &LONG];
+            let arguments: [&dyn LaunchArgument; 4] =
+                [&to, &(flag.pointer() as Address), &1_u32, &LONG];
             let stream = world.kernels[0];
             world
                 .driver
@@ -410,7 +411,7 @@ fn a_thread_that_polls_an_atomic_result_comes_after_the_kernels_stores() {
 #[test]
 fn the_host_counts_too() {
     for (operation, host_adds) in [(ADD, 8), (OR, 8)] {
-        let world = World::new(operation);
+        let world = ThreeStreams::new(operation);
         let (_of_device, flag) = world.flags();
         world.launch(0, flag.pointer() as Address, 1, LONG);
         world.let_time_pass();
@@ -430,7 +431,7 @@ fn the_host_counts_too() {
 /// The host writes a flag that a kernel has set which still runs: what it has written stays, whatever else is executed.
 #[test]
 fn a_flag_that_the_host_writes_stays() {
-    let world = World::new(EXCHANGE);
+    let world = ThreeStreams::new(EXCHANGE);
     let (other_flag, flag) = world.flags();
     world.launch(0, flag.pointer() as Address, 1, LONG);
     world.let_time_pass();

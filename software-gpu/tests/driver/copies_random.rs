@@ -19,7 +19,7 @@ enum Memory {
 
 /// A random box in a larger one.
 #[derive(Clone, Debug)]
-struct Random {
+struct RandomBox {
     memory: Memory,
     unified: bool,
     offset: [usize; 3],
@@ -29,7 +29,7 @@ struct Random {
 
 const SIDE_BYTES: usize = 1 << 14;
 
-fn side() -> impl Strategy<Value = Random> {
+fn side() -> impl Strategy<Value = RandomBox> {
     let memory = prop_oneof![
         Just(Memory::Pageable),
         Just(Memory::Pinned),
@@ -37,7 +37,7 @@ fn side() -> impl Strategy<Value = Random> {
     ];
     let offset = [0..9_usize, 0..4, 0..3];
     (memory, any::<bool>(), offset, [0..9_usize, 0..3]).prop_map(
-        |(memory, unified, offset, slack)| Random {
+        |(memory, unified, offset, slack)| RandomBox {
             memory,
             unified,
             offset,
@@ -85,7 +85,7 @@ impl Arena {
     }
 
     /// The description of a side, and the distances between its rows and slices.
-    fn side(&mut self, random: &Random, extent: [usize; 3]) -> Side3D {
+    fn side(&mut self, random: &RandomBox, extent: [usize; 3]) -> Side3D {
         let address = match random.memory {
             Memory::Pageable => self.pageable.as_mut_ptr() as usize,
             Memory::Pinned => self.pinned.pointer() as usize,

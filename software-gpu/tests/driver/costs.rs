@@ -56,12 +56,12 @@ fn a_small_allocation_alone_costs_a_chunk_and_beside_another_little() {
     free(kept);
 }
 
-struct Scene {
+struct CostTest {
     driver: Driver,
     pool: Pool,
 }
 
-impl Scene {
+impl CostTest {
     fn new(threshold: u64) -> Self {
         let driver = Driver::new();
         let pool = create(&Properties::device()).expect("cuMemPoolCreate");
@@ -86,7 +86,7 @@ fn a_pool_pays_for_growing_and_for_giving_back() {
     let host = figures();
     let growth = |mib: f64| host.pool_growth_us.value + mib * host.pool_growth_us_per_mib.value;
     let calls = host.pool_allocation_us.value + host.synchronize_us.value;
-    let scene = Scene::new(0);
+    let scene = CostTest::new(0);
     let stream = scene.driver.stream(NON_BLOCKING);
     for (bytes, mib) in [(4096, 32.0), (64 * MIB, 64.0)] {
         for _ in 0..2 {
@@ -98,7 +98,7 @@ fn a_pool_pays_for_growing_and_for_giving_back() {
         }
     }
     drop(scene);
-    let scene = Scene::new(u64::MAX);
+    let scene = CostTest::new(u64::MAX);
     let stream = scene.driver.stream(NON_BLOCKING);
     scene.pair(4096, stream);
     scene.synchronize(stream);
@@ -115,7 +115,7 @@ fn a_pool_pays_for_growing_and_for_giving_back() {
 #[test]
 fn a_pool_that_streams_share_looks_how_far_they_have_come() {
     let host = figures();
-    let scene = Scene::new(u64::MAX);
+    let scene = CostTest::new(u64::MAX);
     let [one, other] = [NON_BLOCKING; 2].map(|flags| scene.driver.stream(flags));
     scene.pair(4096, one);
     let own = micros(|| scene.pair(4096, one));
@@ -270,7 +270,7 @@ fn blocks_in_step_find_in_the_l2_cache_what_others_load() {
     cu!(cuMemsetD8_v2(data => Address, 0 => u8, bytes as usize => usize)).expect("cuMemsetD8");
     let time = |apart: u32| {
         device_micros(&driver, || {
-            let parameters: [&dyn Argument; 3] = [&data, &bytes, &apart];
+            let parameters: [&dyn LaunchArgument; 3] = [&data, &bytes, &apart];
             driver
                 .launch(function, BLOCKS, 1024, 0, &parameters)
                 .expect("cuLaunchKernel");
@@ -289,8 +289,8 @@ fn blocks_in_step_find_in_the_l2_cache_what_others_load() {
 #[test]
 fn the_checkers_do_not_change_the_time() {
     let times = [
-        software_gpu::reports::Mode::Off,
-        software_gpu::reports::Mode::Report,
+        software_gpu::reports::ReportMode::Off,
+        software_gpu::reports::ReportMode::Report,
     ]
     .map(|mode| {
         software_gpu::reports::set_mode(mode);

@@ -137,7 +137,7 @@ fn wrong(driver: &Driver, text: &str, [rows, columns, k]: [u32; 3]) -> usize {
     driver.fill(c, 0xff, bytes);
     let function = driver.kernel(text, "gemm");
     let grid = [columns.div_ceil(TILE), rows.div_ceil(TILE), 1];
-    let arguments: [&dyn Argument; 5] = [&maps[0], &maps[1], &c, &columns, &k];
+    let arguments: [&dyn LaunchArgument; 5] = [&maps[0], &maps[1], &c, &columns, &k];
     driver
         .launch_shaped(function, grid, [160, 1, 1], 0, 0, &arguments)
         .unwrap();

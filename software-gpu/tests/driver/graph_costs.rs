@@ -27,14 +27,14 @@ fn near(found: f64, expected: f64) {
     );
 }
 
-struct Scene {
+struct GraphCostTest {
     driver: Driver,
     stream: Handle,
     host: Pinned,
     memory: Address,
 }
 
-impl Scene {
+impl GraphCostTest {
     fn new() -> Self {
         let driver = Driver::new();
         Self {
@@ -87,7 +87,7 @@ impl Scene {
 
 #[test]
 fn what_a_stream_captures_costs_the_same_whatever_it_is() {
-    let scene = Scene::new();
+    let scene = GraphCostTest::new();
     let figures = Profile::h200().host;
     let expected = MANY as f64 * figures.capture_us.value;
     begin(scene.stream, GLOBAL).expect("cuStreamBeginCapture");
@@ -102,9 +102,10 @@ fn what_a_stream_captures_costs_the_same_whatever_it_is() {
 
 #[test]
 fn a_launch_pays_for_each_copy_while_the_first_ones_run() {
-    let scene = Scene::new();
+    let scene = GraphCostTest::new();
     let figures = Profile::h200().host;
-    let [copies, sets] = [Scene::copies, Scene::sets].map(|work| scene.captured(work));
+    let [copies, sets] =
+        [GraphCostTest::copies, GraphCostTest::sets].map(|work| scene.captured(work));
     let [copies, sets] = [copies, sets].map(|graph| instantiate(graph).expect("an instance"));
     let many = MANY as f64;
     let chain = figures.graph_launch_us.value + many * figures.graph_launch_us_per_node.value;
@@ -120,7 +121,7 @@ fn a_launch_pays_for_each_copy_while_the_first_ones_run() {
 #[test]
 fn a_launch_pays_for_ends_and_branches() {
     let figures = Profile::h200().host;
-    let scene = Scene::new();
+    let scene = GraphCostTest::new();
     let graph = graph();
     let node = |at: Address, after: &[Handle]| {
         let params = SetParams::bytes(scene.memory + 64 * at, 1, 64);
@@ -144,8 +145,8 @@ fn a_launch_pays_for_ends_and_branches() {
 
 #[test]
 fn a_graph_that_was_changed_begins_later_once() {
-    let scene = Scene::new();
-    let graph = scene.captured(Scene::sets);
+    let scene = GraphCostTest::new();
+    let graph = scene.captured(GraphCostTest::sets);
     let exec = instantiate(graph).expect("an instance");
     let figures = Profile::h200();
     let launch = || scene.elapsed(|| scene.launch(exec));
@@ -170,7 +171,7 @@ fn a_graph_that_was_changed_begins_later_once() {
 /// Branches run side by side: an up and a down copy take the time of the longer one.
 #[test]
 fn independent_branches_overlap() {
-    let scene = Scene::new();
+    let scene = GraphCostTest::new();
     let copies = [scene.memory, scene.memory + LONG as Address].map(CopySide::device);
     let page_locked = [(); 2].map(|()| scene.driver.pinned(LONG));
     let [from, to] = [0, 1].map(|side| CopySide::host(page_locked[side].pointer()));

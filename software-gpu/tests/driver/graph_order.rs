@@ -7,14 +7,14 @@ use software_gpu::reports::{self, Kind, Report};
 const BYTES: usize = 64;
 
 /// A device buffer, and two streams that have no order of their own.
-struct World {
+struct TwoStreams {
     driver: Driver,
     data: Address,
     a: Handle,
     b: Handle,
 }
 
-impl World {
+impl TwoStreams {
     fn new() -> Self {
         let driver = Driver::new();
         let data = driver.allocate(BYTES).unwrap();
@@ -62,7 +62,7 @@ impl World {
 /// Nodes without a path between them race, and the report names both; an edge, or a path, orders them.
 #[test]
 fn edges_order_nodes() {
-    let world = World::new();
+    let world = TwoStreams::new();
     for path in [0, 1, 2] {
         let graph = graph();
         let first = world.node(graph, &[], 1);
@@ -87,7 +87,7 @@ fn edges_order_nodes() {
 /// The stream's work before and after the launch is ordered with every node; that of another stream is not.
 #[test]
 fn a_launch_is_a_piece_of_its_stream() {
-    let world = World::new();
+    let world = TwoStreams::new();
     let exec = world.writer();
     let around = world.found(|| {
         world.set(world.a);
@@ -110,7 +110,7 @@ fn a_launch_is_a_piece_of_its_stream() {
 /// An event recorded behind the launch stands for all nodes, one recorded before it for none.
 #[test]
 fn events_around_a_launch() {
-    let world = World::new();
+    let world = TwoStreams::new();
     let exec = world.writer();
     let event = world.driver.event();
     let behind = world.found(|| {
@@ -132,7 +132,7 @@ fn events_around_a_launch() {
 /// launches of two do not.
 #[test]
 fn launches_of_one_graph_are_ordered() {
-    let world = World::new();
+    let world = TwoStreams::new();
     let (exec, other) = (world.writer(), world.writer());
     for wait_between in [false, true] {
         let same = world.found(|| {
@@ -162,7 +162,7 @@ fn let_time_pass(driver: &Driver) {
 /// The driver itself orders two launches of a graph: reports do not mention the event that it uses.
 #[test]
 fn reports_do_not_name_the_drivers_events() {
-    let world = World::new();
+    let world = TwoStreams::new();
     let exec = world.writer();
     let text = world.race(|| {
         launch_graph(exec, world.a).unwrap();
@@ -181,7 +181,7 @@ fn reports_do_not_name_the_drivers_events() {
 /// the node do not.
 #[test]
 fn a_wait_node_orders_what_comes_after_it() {
-    let world = World::new();
+    let world = TwoStreams::new();
     let event = world.driver.event();
     for (waits, over) in [(true, false), (true, true), (false, true)] {
         let graph = graph();
@@ -206,7 +206,7 @@ fn a_wait_node_orders_what_comes_after_it() {
 /// What waits for an event that a graph recorded comes after the nodes before the record node, and no others.
 #[test]
 fn a_record_node_stands_for_what_comes_before_it() {
-    let world = World::new();
+    let world = TwoStreams::new();
     let event = world.driver.event();
     for before in [true, false] {
         let graph = graph();
@@ -228,7 +228,7 @@ fn a_record_node_stands_for_what_comes_before_it() {
 /// Nodes of an embedded graph happen after the predecessors of their node, and before its successors.
 #[test]
 fn an_embedded_graph_has_a_begin_and_an_end() {
-    let world = World::new();
+    let world = TwoStreams::new();
     let inner = graph();
     world.node(inner, &[], 5);
     for ordered in [true, false] {
@@ -248,8 +248,8 @@ fn an_embedded_graph_has_a_begin_and_an_end() {
 /// A captured fork is as unordered as the program that was captured; a join orders it.
 #[test]
 fn a_captured_fork_keeps_its_order() {
-    let world = World::new();
-    let World { driver, a, b, .. } = &world;
+    let world = TwoStreams::new();
+    let TwoStreams { driver, a, b, .. } = &world;
     let (fork, join) = (driver.event(), driver.event());
     for joined_early in [true, false] {
         begin(*a, RELAXED).unwrap();

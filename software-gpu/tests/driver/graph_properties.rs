@@ -11,22 +11,22 @@ const WORDS: usize = 6;
 
 /// Something that reads one word and writes another, or only writes.
 #[derive(Clone, Copy, Debug)]
-enum Work {
+enum NodeEffect {
     Kernel { to: usize, from: usize },
     Copy { to: usize, from: usize },
     Set { to: usize, value: u8 },
 }
 
-fn work() -> impl Strategy<Value = Work> {
+fn work() -> impl Strategy<Value = NodeEffect> {
     let word = || 0..WORDS;
     prop_oneof![
-        (word(), word()).prop_map(|(to, from)| Work::Kernel { to, from }),
-        (word(), word()).prop_map(|(to, from)| Work::Copy { to, from }),
-        (word(), any::<u8>()).prop_map(|(to, value)| Work::Set { to, value }),
+        (word(), word()).prop_map(|(to, from)| NodeEffect::Kernel { to, from }),
+        (word(), word()).prop_map(|(to, from)| NodeEffect::Copy { to, from }),
+        (word(), any::<u8>()).prop_map(|(to, value)| NodeEffect::Set { to, value }),
     ]
 }
 
-impl Work {
+impl NodeEffect {
     fn written(self) -> usize {
         match self {
             Self::Kernel { to, .. } | Self::Copy { to, .. } | Self::Set { to, .. } => to,
@@ -53,7 +53,7 @@ impl Work {
         }
     }
 
-    fn add(self, scene: &Scene, graph: Handle, after: &[Handle]) -> Handle {
+    fn add(self, scene: &GraphTest, graph: Handle, after: &[Handle]) -> Handle {
         let at = |word| scene.at(word);
         match self {
             Self::Kernel { to, from } => {
@@ -68,7 +68,7 @@ impl Work {
         .unwrap()
     }
 
-    fn submit(self, scene: &Scene, stream: Handle) {
+    fn submit(self, scene: &GraphTest, stream: Handle) {
         let (driver, at) = (&scene.driver, |word| scene.at(word));
         match self {
             Self::Kernel { to, from } => {
@@ -81,13 +81,13 @@ impl Work {
     }
 }
 
-struct Scene {
+struct GraphTest {
     driver: Driver,
     data: Address,
     copy_word: Handle,
 }
 
-impl Scene {
+impl GraphTest {
     fn new() -> Self {
         let driver = Driver::new();
         let module = driver.module(KERNELS).unwrap();
@@ -129,7 +129,7 @@ proptest! {
     fn a_graph_computes_what_its_nodes_compute_in_order(
         program in prop::collection::vec((work(), any::<u16>()), 1..24),
     ) {
-        let scene = Scene::new();
+        let scene = GraphTest::new();
         let graph = graph();
         let mut nodes: Vec<Handle> = Vec::new();
         for (index, (work, more)) in program.iter().enumerate() {
@@ -154,7 +154,7 @@ proptest! {
     fn a_captured_program_computes_what_it_computes_uncaptured(
         program in prop::collection::vec((0..3_usize, work(), prop::option::of(0..3_usize)), 1..24),
     ) {
-        let scene = Scene::new();
+        let scene = GraphTest::new();
         let driver = &scene.driver;
         let streams = [(); 3].map(|()| driver.stream(NON_BLOCKING));
         let join = |from: usize, to: usize| {

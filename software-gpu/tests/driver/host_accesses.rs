@@ -9,14 +9,14 @@ use software_gpu::reports::{self, Report};
 const BYTES: usize = 64 << 10;
 
 /// Two buffers of page-locked memory, device memory with a value in it, and a stream.
-struct Scene {
+struct TwoHostBuffers {
     host: Pinned,
     data: u64,
     stream: Handle,
     driver: Driver,
 }
 
-impl Scene {
+impl TwoHostBuffers {
     fn new(bytes: usize) -> Self {
         let driver = Driver::new();
         let data = driver.allocate(bytes).unwrap();
@@ -77,7 +77,7 @@ fn assert_silent(found: &[Report]) {
 
 #[test]
 fn a_load_before_the_wait_is_reported_and_sees_what_is_there() {
-    let scene = Scene::new(64);
+    let scene = TwoHostBuffers::new(64);
     let ((), found) = reports::collect(|| {
         scene.copy_out(64);
         let early = scene.load(5);
@@ -89,7 +89,7 @@ fn a_load_before_the_wait_is_reported_and_sees_what_is_there() {
 
 #[test]
 fn a_store_under_a_copy_from_the_host_is_reported_and_takes_effect() {
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let ((), found) = reports::collect(|| {
         scene.copy_in(BYTES);
         assert_eq!(scene.load(BYTES - 1), 0, "loads are allowed");
@@ -103,7 +103,7 @@ fn a_store_under_a_copy_from_the_host_is_reported_and_takes_effect() {
 
 #[test]
 fn whatever_waits_for_the_copy_opens_the_memory() {
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let driver = &scene.driver;
     let event = driver.event();
     let ((), found) = reports::collect(|| {
@@ -127,7 +127,7 @@ fn whatever_waits_for_the_copy_opens_the_memory() {
 /// The page of a neighbour stays open, as what is in it belongs to others.
 #[test]
 fn other_bytes_of_a_page_belong_to_the_host() {
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let ((), found) = reports::collect(|| {
         scene.copy_out(100);
         scene.store(100, 7);
@@ -150,7 +150,7 @@ fn a_host_function_loads_what_its_stream_has_copied() {
         // SAFETY: as above.
         unsafe { seen.write_volatile(value + 1) };
     }
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let ((), found) = reports::collect(|| {
         scene.copy_out(BYTES);
         let data = scene.host.pointer().cast();
@@ -167,7 +167,7 @@ fn a_host_function_loads_what_its_stream_has_copied() {
 /// `memcpy` loads whole vectors, in an order of its own.
 #[test]
 fn a_copy_by_the_c_library_is_reported_and_copies_what_is_there() {
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let mut seen = vec![1_u8; BYTES];
     let ((), found) = reports::collect(|| {
         scene.copy_out(BYTES);
@@ -187,7 +187,7 @@ fn a_copy_by_the_c_library_is_reported_and_copies_what_is_there() {
 /// The same values, whether the checker looks or not: each store and each load takes effect.
 #[test]
 fn every_access_of_a_racing_loop_takes_effect() {
-    let scene = Scene::new(1 << 20);
+    let scene = TwoHostBuffers::new(1 << 20);
     let ((), found) = reports::collect(|| {
         for round in 1..4_u8 {
             scene.copy_in(1 << 20);
@@ -207,7 +207,7 @@ fn every_access_of_a_racing_loop_takes_effect() {
 #[test]
 fn released_memory_is_not_watched() {
     for _ in 0..20 {
-        let scene = Scene::new(BYTES);
+        let scene = TwoHostBuffers::new(BYTES);
         let ((), found) = reports::collect(|| {
             scene.store(0, 1);
             scene.copy_in(BYTES);
@@ -236,7 +236,7 @@ fn handlers_of_the_program_keep_their_own_faults() {
             libc::_exit(0);
         }
     }
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let handler = leave as *const () as usize;
     // SAFETY: the handler does nothing but write and end the process.
     unsafe { libc::signal(libc::SIGSEGV, handler) };
@@ -265,7 +265,7 @@ fn a_stack_overflow_is_still_called_one() {
         let array = std::hint::black_box([level; 64]);
         deeper(level + 1) + std::hint::black_box(array[(level % 64) as usize])
     }
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     scene.copy_out(BYTES);
     assert_eq!(scene.load(1), 0);
     println!("{}", deeper(0));
@@ -275,7 +275,7 @@ fn a_stack_overflow_is_still_called_one() {
 /// thread is blocked.
 #[test]
 fn a_forked_child_has_memory_of_its_own() {
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     scene.store(10, 5);
     scene.copy_out(BYTES);
     // SAFETY: the child makes only calls that a child of a process with threads may make.

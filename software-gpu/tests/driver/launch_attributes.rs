@@ -28,13 +28,13 @@ more:
 }";
 
 /// A kernel that takes a while, and a place for its result.
-struct Work {
+struct LongKernel {
     driver: Driver,
     function: Handle,
     out: Address,
 }
 
-impl Work {
+impl LongKernel {
     fn new() -> Self {
         let driver = Driver::new();
         let function = driver.kernel(KERNELS, "work");
@@ -75,7 +75,7 @@ impl Work {
 /// CU_LAUNCH_ATTRIBUTE_PRIORITY: "Execution priority of the kernel", instead of its stream's.
 #[test]
 fn an_urgent_launch_goes_first() {
-    let work = Work::new();
+    let work = LongKernel::new();
     assert_eq!(work.order(None), Ordering::Less);
     assert_eq!(work.order(Some(0)), Ordering::Less);
     assert_eq!(work.order(Some(-5)), Ordering::Greater);
@@ -85,7 +85,7 @@ fn an_urgent_launch_goes_first() {
 /// A stream that waits for the programmatic event finds what the kernel has stored.
 #[test]
 fn a_programmatic_event_stands_for_the_kernel() {
-    let work = Work::new();
+    let work = LongKernel::new();
     let (driver, stream) = (&work.driver, work.driver.stream(NON_BLOCKING));
     let event = driver.event_with(DISABLE_TIMING).unwrap();
     let fired = [attribute(PROGRAMMATIC_EVENT, &[event as u64, 0])];
@@ -100,7 +100,7 @@ fn a_programmatic_event_stands_for_the_kernel() {
 /// A GPU need not tell the beginning of a kernel from its end.
 #[test]
 fn a_launch_completion_event_does_not_wait_for_the_kernel() {
-    let work = Work::new();
+    let work = LongKernel::new();
     let (driver, stream) = (&work.driver, work.driver.stream(NON_BLOCKING));
     let event = driver.event_with(DISABLE_TIMING).unwrap();
     let fired = [attribute(LAUNCH_COMPLETION_EVENT, &[event as u64, 0])];
@@ -113,7 +113,7 @@ fn a_launch_completion_event_does_not_wait_for_the_kernel() {
 
 #[test]
 fn events_of_captured_launches_are_refused() {
-    let work = Work::new();
+    let work = LongKernel::new();
     let (driver, stream) = (&work.driver, work.driver.stream(NON_BLOCKING));
     let event = driver.event_with(DISABLE_TIMING).unwrap();
     cu!(cuStreamBeginCapture_v2(stream => Handle, 0 => c_uint)).unwrap();
@@ -127,7 +127,7 @@ fn events_of_captured_launches_are_refused() {
 
 #[test]
 fn timed_events_of_launches_are_refused() {
-    let work = Work::new();
+    let work = LongKernel::new();
     let event = work.driver.event();
     for id in [PROGRAMMATIC_EVENT, LAUNCH_COMPLETION_EVENT] {
         let fired = [attribute(id, &[event as u64, 0])];

@@ -35,13 +35,13 @@ const TRIPLE: &str = "
 { .reg .b32 %r; ld.param.b32 %r, [x]; mul.lo.u32 %r, %r, 3; st.param.b32 [out], %r; ret; }";
 
 /// A link with a log for errors, which is where the driver finds it until the link is gone.
-struct Link {
+struct LoggedLink {
     state: Handle,
     log: Box<[u8; 200]>,
     values: Box<[*mut c_void; 2]>,
 }
 
-impl Link {
+impl LoggedLink {
     fn new() -> Self {
         Self::with_log_of(200)
     }
@@ -91,7 +91,7 @@ impl Link {
     }
 }
 
-impl Drop for Link {
+impl Drop for LoggedLink {
     fn drop(&mut self) {
         let _ = cu!(cuLinkDestroy(self.state => Handle));
     }
@@ -100,7 +100,7 @@ impl Drop for Link {
 #[test]
 fn undefined_symbols_are_named_at_the_end() {
     let _driver = Driver::new();
-    let link = Link::new();
+    let link = LoggedLink::new();
     link.add("user", USER).unwrap();
     assert_eq!(link.complete(), Err(UNKNOWN));
     let lines = [
@@ -116,7 +116,7 @@ fn undefined_symbols_are_named_at_the_end() {
 #[test]
 fn a_second_definition_is_refused_when_it_is_added() {
     let _driver = Driver::new();
-    let link = Link::new();
+    let link = LoggedLink::new();
     for (name, body) in [("user", USER), ("seed", SEED), ("triple", TRIPLE)] {
         link.add(name, body).unwrap();
     }
@@ -138,10 +138,10 @@ fn a_second_definition_is_refused_when_it_is_added() {
 #[test]
 fn an_image_is_linked_with_further_texts() {
     let driver = Driver::new();
-    let first = Link::new();
+    let first = LoggedLink::new();
     first.add("seed", SEED).unwrap();
     first.add("triple", TRIPLE).unwrap();
-    let second = Link::new();
+    let second = LoggedLink::new();
     let image = first.complete().unwrap();
     second.add_as(CUBIN, "first", image).unwrap();
     second.add("user", USER).unwrap();
@@ -157,7 +157,7 @@ fn an_image_is_linked_with_further_texts() {
 #[test]
 fn what_cannot_be_linked_is_refused() {
     let _driver = Driver::new();
-    let link = Link::new();
+    let link = LoggedLink::new();
     let text = |from: &str, to: &str| format!("{HEADER}{SEED}\0").replace(from, to).into_bytes();
     for (kind, data, expected) in [
         (PTX, text("8.0", "9.9"), UNSUPPORTED_PTX_VERSION),
@@ -182,7 +182,7 @@ fn what_cannot_be_linked_is_refused() {
 #[test]
 fn a_log_holds_what_fits_into_its_buffer() {
     let _driver = Driver::new();
-    let link = Link::with_log_of(16);
+    let link = LoggedLink::with_log_of(16);
     link.add("user", USER).unwrap();
     assert_eq!(link.complete(), Err(UNKNOWN));
     assert_eq!(link.log(), "error   : Undef");

@@ -268,11 +268,11 @@ fn a_copy_to_the_device_fills_the_gap() {
 fn without_the_checkers_nothing_is_reported_and_later_nothing_made_up() {
     let driver = Driver::new();
     let before = reports::mode();
-    reports::set_mode(reports::Mode::Off);
+    reports::set_mode(reports::ReportMode::Off);
     let ((), reports) = reports::collect(|| {
         let function = driver.kernel(&kernel(LOAD), "test");
         let x = driver.allocate(BYTES).expect("fits");
-        for mode in [reports::Mode::Off, before] {
+        for mode in [reports::ReportMode::Off, before] {
             reports::set_mode(mode);
             driver
                 .launch(function, 4, 64, 0, &[&x, &x])

@@ -229,7 +229,7 @@ fn a_programmatic_launch_without_a_wait_in_the_kernel_is_a_race() {
     let [plain, one_waits] = ["plain", "one_waits"].map(|name| flag.driver.kernel(KERNELS, name));
     for (function, races) in [(plain, 1), (one_waits, 0)] {
         let found = flag.found(|| {
-            let out: &dyn Argument = &flag.data;
+            let out: &dyn LaunchArgument = &flag.data;
             flag.driver.launch(plain, 1, 1, flag.a, &[out]).unwrap();
             // CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.
             let programmatic = [attribute(6, &[1])];

@@ -121,8 +121,8 @@ fn a_destroyed_pool_lasts_as_long_as_its_allocations() {
 #[test]
 fn what_a_pool_cannot_be_is_refused() {
     let _driver = Driver::new();
-    type Change = fn(&mut Properties);
-    let wrong: [(Change, Result<(), Error>); 7] = [
+    type PropertyChange = fn(&mut Properties);
+    let wrong: [(PropertyChange, Result<(), Error>); 7] = [
         (
             |properties| properties.allocation_type = 2,
             Err(NOT_SUPPORTED),

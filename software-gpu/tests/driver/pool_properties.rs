@@ -20,7 +20,7 @@ const LIMIT: usize = 2 * CHUNK;
 
 /// What a program does: the first number is that of a stream, or of an event.
 #[derive(Clone, Copy, Debug)]
-enum Step {
+enum PoolStep {
     /// A copy that takes a while.
     Work(usize),
     /// Bytes of the allocation.
@@ -37,34 +37,34 @@ enum Step {
 }
 
 #[derive(Clone, Debug)]
-struct Program {
+struct PoolProgram {
     policies: Vec<c_uint>,
     limited: bool,
     threshold: u64,
-    steps: Vec<Step>,
+    steps: Vec<PoolStep>,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = PoolStep> {
     let (stream, event) = (|| 0..STREAMS, || 0..EVENTS);
     prop_oneof![
-        5 => stream().prop_map(Step::Work),
-        8 => (stream(), 0..SIZES.len()).prop_map(|(stream, size)| Step::Allocate(stream, SIZES[size])),
-        6 => (stream(), any::<usize>()).prop_map(|(stream, which)| Step::Free(stream, which)),
-        3 => (stream(), event()).prop_map(|(stream, event)| Step::Record(stream, event)),
-        3 => (stream(), event()).prop_map(|(stream, event)| Step::Wait(stream, event)),
-        1 => stream().prop_map(Step::Synchronize),
-        1 => event().prop_map(Step::SynchronizeEvent),
-        1 => Just(Step::SynchronizeContext),
-        1 => stream().prop_map(Step::Poll),
+        5 => stream().prop_map(PoolStep::Work),
+        8 => (stream(), 0..SIZES.len()).prop_map(|(stream, size)| PoolStep::Allocate(stream, SIZES[size])),
+        6 => (stream(), any::<usize>()).prop_map(|(stream, which)| PoolStep::Free(stream, which)),
+        3 => (stream(), event()).prop_map(|(stream, event)| PoolStep::Record(stream, event)),
+        3 => (stream(), event()).prop_map(|(stream, event)| PoolStep::Wait(stream, event)),
+        1 => stream().prop_map(PoolStep::Synchronize),
+        1 => event().prop_map(PoolStep::SynchronizeEvent),
+        1 => Just(PoolStep::SynchronizeContext),
+        1 => stream().prop_map(PoolStep::Poll),
     ]
 }
 
-fn program() -> impl Strategy<Value = Program> {
+fn program() -> impl Strategy<Value = PoolProgram> {
     let policies = proptest::sample::subsequence(vec![1, 2, 3], 0..=3);
     let threshold = prop_oneof![Just(0), Just(1), Just(CHUNK as u64), Just(u64::MAX)];
     let steps = prop::collection::vec(step(), 1..60);
     (policies, any::<bool>(), threshold, steps).prop_map(|(policies, limited, threshold, steps)| {
-        Program {
+        PoolProgram {
             policies,
             limited,
             threshold,
@@ -138,8 +138,8 @@ struct Freed {
     whole: bool,
 }
 
-struct Run<'a> {
-    program: &'a Program,
+struct ProgramRun<'a> {
+    program: &'a PoolProgram,
     driver: Driver,
     pool: Pool,
     streams: [Handle; STREAMS],
@@ -160,8 +160,8 @@ fn overlap(a: &Range<u64>, b: &Range<u64>) -> bool {
     a.start < b.end && b.start < a.end
 }
 
-impl<'a> Run<'a> {
-    fn new(program: &'a Program) -> Self {
+impl<'a> ProgramRun<'a> {
+    fn new(program: &'a PoolProgram) -> Self {
         let driver = Driver::new();
         let max_size = if program.limited { LIMIT } else { 0 };
         let pool = create(&Properties {
@@ -223,40 +223,40 @@ impl<'a> Run<'a> {
         assert_eq!(free_memory(), self.free_at_start);
     }
 
-    fn step(&mut self, step: Step) {
+    fn step(&mut self, step: PoolStep) {
         match step {
-            Step::Work(stream) => {
+            PoolStep::Work(stream) => {
                 self.operations.submit(stream);
                 keep_busy(&self.driver, self.sink, &self.source, self.streams[stream]);
             }
-            Step::Allocate(stream, size) => self.allocate(stream, size),
-            Step::Free(stream, which) => self.free(stream, which),
-            Step::Record(stream, event) => {
+            PoolStep::Allocate(stream, size) => self.allocate(stream, size),
+            PoolStep::Free(stream, which) => self.free(stream, which),
+            PoolStep::Record(stream, event) => {
                 self.records[event] = Some(self.operations.submit(stream));
                 self.driver
                     .record(self.events[event], self.streams[stream])
                     .unwrap();
             }
-            Step::Wait(stream, event) => self.wait(stream, event),
-            Step::Synchronize(stream) => {
+            PoolStep::Wait(stream, event) => self.wait(stream, event),
+            PoolStep::Synchronize(stream) => {
                 self.driver
                     .stream_synchronize(self.streams[stream])
                     .unwrap();
                 self.see(&self.operations.over_after(stream));
             }
-            Step::SynchronizeEvent(event) => {
+            PoolStep::SynchronizeEvent(event) => {
                 self.driver.event_synchronize(self.events[event]).unwrap();
                 let over = self.records[event].map(|record| self.operations.up_to(record));
                 self.see(&over.unwrap_or_default());
             }
-            Step::SynchronizeContext => {
+            PoolStep::SynchronizeContext => {
                 self.driver.synchronize().unwrap();
                 self.see(&(0..self.operations.all.len()).collect());
                 if self.live.is_empty() {
                     assert!(self.pool.figures()[0] as u64 <= self.program.threshold);
                 }
             }
-            Step::Poll(stream) => poll(&self.driver, self.streams[stream]),
+            PoolStep::Poll(stream) => poll(&self.driver, self.streams[stream]),
         }
     }
 
@@ -275,7 +275,7 @@ impl<'a> Run<'a> {
             self.operations.submit(stream);
         } else if was_pending {
             // Whether it was complete before the wait is unknown.
-            self.step(Step::SynchronizeContext);
+            self.step(PoolStep::SynchronizeContext);
         }
     }
 
@@ -306,7 +306,7 @@ impl<'a> Run<'a> {
     }
 }
 
-impl Run<'_> {
+impl ProgramRun<'_> {
     /// Whether a rule lets an allocation in `stream` use the memory at once.
     fn is_usable(&self, freed: &Freed, stream: usize, before: &BTreeSet<usize>) -> bool {
         let ordered = self.allows(FOLLOW_EVENT_DEPENDENCIES) && before.contains(&freed.operation);
@@ -432,6 +432,6 @@ proptest! {
 
     #[test]
     fn every_program_keeps_the_rules(program in program()) {
-        Run::new(&program).run();
+        ProgramRun::new(&program).run();
     }
 }

@@ -53,7 +53,7 @@ fn a_kernel_runs_on_this_profile() {
     let data = driver.allocate(ELEMENTS * 4).expect("fits");
     driver.fill(data, 0, ELEMENTS * 4);
     let (stream, start, end) = (driver.stream(NON_BLOCKING), driver.event(), driver.event());
-    let arguments: [&dyn Argument; 4] = [&data, &(ELEMENTS as u64), &2.0_f32, &0.5_f32];
+    let arguments: [&dyn LaunchArgument; 4] = [&data, &(ELEMENTS as u64), &2.0_f32, &0.5_f32];
     driver.record(start, stream).expect("cuEventRecord");
     driver
         .launch(affine, ELEMENTS as u32 / 256, 256, stream, &arguments)

@@ -10,14 +10,14 @@ const STREAMS: usize = 4;
 
 /// One operation of a program, on buffers of the device and of page-locked memory.
 #[derive(Clone, Copy, Debug)]
-enum Operation {
+enum ProgramOperation {
     ToDevice { host: usize, device: usize },
     ToHost { device: usize, host: usize },
     Within { from: usize, to: usize },
     Set { device: usize, value: u8 },
 }
 
-impl Operation {
+impl ProgramOperation {
     /// The buffers read and written; page-locked ones are numbered after those of the device.
     fn buffers(self) -> (Option<usize>, usize) {
         match self {
@@ -30,33 +30,33 @@ impl Operation {
 }
 
 /// What to do, in which stream, and whether the host synchronises it afterwards.
-type Step = (Operation, usize, bool);
+type StreamStep = (ProgramOperation, usize, bool);
 
-fn operation() -> impl Strategy<Value = Operation> {
+fn operation() -> impl Strategy<Value = ProgramOperation> {
     let buffer = 0..BUFFERS;
     prop_oneof![
         (buffer.clone(), buffer.clone())
-            .prop_map(|(host, device)| Operation::ToDevice { host, device }),
+            .prop_map(|(host, device)| ProgramOperation::ToDevice { host, device }),
         (buffer.clone(), buffer.clone())
-            .prop_map(|(device, host)| Operation::ToHost { device, host }),
+            .prop_map(|(device, host)| ProgramOperation::ToHost { device, host }),
         (buffer.clone(), buffer.clone())
             .prop_filter("one buffer only", |(from, to)| from != to)
-            .prop_map(|(from, to)| Operation::Within { from, to }),
-        (buffer, any::<u8>()).prop_map(|(device, value)| Operation::Set { device, value }),
+            .prop_map(|(from, to)| ProgramOperation::Within { from, to }),
+        (buffer, any::<u8>()).prop_map(|(device, value)| ProgramOperation::Set { device, value }),
     ]
 }
 
-fn program() -> impl Strategy<Value = Vec<Step>> {
+fn program() -> impl Strategy<Value = Vec<StreamStep>> {
     prop::collection::vec((operation(), 0..STREAMS, prop::bool::weighted(0.1)), 1..40)
 }
 
 /// Every buffer after the steps, one after the other: each buffer holds one value throughout.
-fn sequential(steps: &[Step]) -> Vec<u8> {
+fn sequential(steps: &[StreamStep]) -> Vec<u8> {
     let mut values: Vec<u8> = (0..2 * BUFFERS as u8).collect();
     for (operation, ..) in steps {
         let (from, to) = operation.buffers();
         values[to] = match (operation, from) {
-            (Operation::Set { value, .. }, _) => *value,
+            (ProgramOperation::Set { value, .. }, _) => *value,
             (_, Some(from)) => values[from],
             (_, None) => values[to],
         };
@@ -66,7 +66,7 @@ fn sequential(steps: &[Step]) -> Vec<u8> {
 
 /// Runs the steps on four streams: non-blocking, two blocking ones, legacy. Before each step its stream waits for the
 /// last writer of what it touches, and for the readers of what it writes.
-fn simulated(steps: &[Step]) -> Vec<u8> {
+fn simulated(steps: &[StreamStep]) -> Vec<u8> {
     let driver = Driver::new();
     let device = driver.allocate(BUFFERS * BYTES).unwrap();
     let host = driver.pinned(BUFFERS * BYTES);
@@ -102,18 +102,20 @@ fn simulated(steps: &[Step]) -> Vec<u8> {
             driver.wait(stream, event).unwrap();
         }
         match *operation {
-            Operation::ToDevice {
+            ProgramOperation::ToDevice {
                 host: from,
                 device: to,
             } => driver.to_device(place(to), host.at(from * BYTES), BYTES, stream),
-            Operation::ToHost {
+            ProgramOperation::ToHost {
                 device: from,
                 host: to,
             } => driver.to_host(host.at(to * BYTES), place(from), BYTES, stream),
-            Operation::Within { from, to } => {
+            ProgramOperation::Within { from, to } => {
                 driver.within_device(place(to), place(from), BYTES, stream)
             }
-            Operation::Set { device: to, value } => driver.set(place(to), value, BYTES, stream),
+            ProgramOperation::Set { device: to, value } => {
+                driver.set(place(to), value, BYTES, stream)
+            }
         }
         .unwrap();
         let event = driver.event_with(DISABLE_TIMING).unwrap();

@@ -50,12 +50,12 @@ fn value(index: u32) -> i32 {
 
 /// Which kernel, and how it is launched.
 #[derive(Clone, Copy, Debug)]
-struct Variant {
+struct ReductionKernel {
     number: u32,
     threads: u32,
 }
 
-impl Variant {
+impl ReductionKernel {
     fn name<T: Element>(self) -> String {
         match self.number {
             5 | 6 => format!("reduce{}_{}_{}", self.number, T::NAME, self.threads),
@@ -83,7 +83,7 @@ impl Variant {
 fn sum_on_device<T: Element>(
     driver: &Driver,
     module: Handle,
-    variant: Variant,
+    variant: ReductionKernel,
     count: u32,
 ) -> [u8; 8] {
     let bytes = size_of::<T>();
@@ -114,7 +114,7 @@ fn sum_on_device<T: Element>(
     loop {
         let blocks = variant.blocks(left);
         let shared = variant.threads.max(32) * bytes as u32;
-        let arguments: [&dyn Argument; 3] = [&from, &sums, &left];
+        let arguments: [&dyn LaunchArgument; 3] = [&from, &sums, &left];
         driver
             .launch_shaped(
                 function,
@@ -150,7 +150,7 @@ fn check<T: Element>(numbers: &[u32], sizes: &[u32]) {
     let module = driver.module(REDUCTIONS).unwrap();
     for number in numbers {
         for threads in sizes {
-            let variant = Variant {
+            let variant = ReductionKernel {
                 number: *number,
                 threads: *threads,
             };

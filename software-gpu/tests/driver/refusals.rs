@@ -12,11 +12,11 @@ const AS_THE_DRIVER: [&str; 1] = ["cuDeviceGetLuid"];
 /// Calls an entry point with zeros for arguments, more of them than any has.
 fn with_nothing(name: &str) -> Error {
     type Z = usize;
-    type Call = unsafe extern "C" fn(Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z) -> u32;
+    type RefusedFunction = unsafe extern "C" fn(Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z, Z) -> u32;
     let address = entry_point(name).expect("is in the list");
     // SAFETY: zeros are null pointers, no handles and no bytes, which every entry point refuses or ignores.
     unsafe {
-        let function: Call = std::mem::transmute(address);
+        let function: RefusedFunction = std::mem::transmute(address);
         function(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)
     }
 }

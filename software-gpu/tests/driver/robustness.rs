@@ -11,14 +11,14 @@ const UNKNOWN: Error = 999;
 
 /// A call with arguments that may or may not make sense: indices of objects made before, or garbage.
 #[derive(Clone, Debug)]
-struct Step {
+struct RandomCall {
     call: u8,
     handles: [u8; 3],
     number: u32,
     size: usize,
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = RandomCall> {
     let number = prop_oneof![0..8_u32, any::<u32>()];
     let size = prop_oneof![
         Just(0_usize),
@@ -26,11 +26,13 @@ fn step() -> impl Strategy<Value = Step> {
         Just(usize::MAX),
         Just(1 << 47)
     ];
-    (0..26_u8, any::<[u8; 3]>(), number, size).prop_map(|(call, handles, number, size)| Step {
-        call,
-        handles,
-        number,
-        size,
+    (0..26_u8, any::<[u8; 3]>(), number, size).prop_map(|(call, handles, number, size)| {
+        RandomCall {
+            call,
+            handles,
+            number,
+            size,
+        }
     })
 }
 
@@ -52,7 +54,7 @@ impl Objects {
 }
 
 /// Makes one call and keeps what it gives.
-fn make(driver: &Driver, step: &Step, objects: &mut Objects) -> Result<(), Error> {
+fn make(driver: &Driver, step: &RandomCall, objects: &mut Objects) -> Result<(), Error> {
     let [a, b, c] = step.handles.map(|index| objects.handle(index));
     let (to, from) = (
         objects.address(step.handles[1]),

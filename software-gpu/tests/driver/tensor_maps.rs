@@ -155,7 +155,7 @@ fn run(
 ) -> Result<Vec<u16>, Error> {
     let function = driver.function(driver.module(text)?, "load")?;
     let out = driver.allocate(blocks as usize * SHARED)?;
-    let arguments: [&dyn Argument; 5] = [map, &out, &at, &bytes, &offset];
+    let arguments: [&dyn LaunchArgument; 5] = [map, &out, &at, &bytes, &offset];
     driver.launch(function, blocks, 128, 0, &arguments)?;
     driver.synchronize()?;
     Ok(download(driver, out, blocks as usize * SHARED / 2))
@@ -434,8 +434,8 @@ fn a_map_may_not_be_in_local_memory() {
 /// What a kernel does wrong ends the context; each has its own code, and a sentence.
 #[test]
 fn misuse_is_a_fault() {
-    type Change = fn(&mut Tiled, &mut [i32; 5], &mut u32, &mut Map);
-    let cases: [(Change, Error, &str); 7] = [
+    type TensorMapChange = fn(&mut Tiled, &mut [i32; 5], &mut u32, &mut Map);
+    let cases: [(TensorMapChange, Error, &str); 7] = [
         (|_, at, _, _| at[0] = 4, ILLEGAL_INSTRUCTION, "element 4"),
         (|_, at, _, _| at[0] = -4, ILLEGAL_INSTRUCTION, "element -4"),
         (

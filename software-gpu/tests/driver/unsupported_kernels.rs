@@ -43,7 +43,7 @@ fn only_the_launch_of_such_a_kernel_fails() {
     let (out, host) = (driver.allocate(4).unwrap(), driver.pinned(4));
     for (name, place) in REFUSED {
         let function = driver.function(module, name).unwrap();
-        let arguments: [&dyn Argument; 2] = [&out, &1_u32];
+        let arguments: [&dyn LaunchArgument; 2] = [&out, &1_u32];
         let launched = driver.launch(function, 1, 1, 0, &arguments);
         assert_eq!(launched, Err(NOT_SUPPORTED), "{name}");
         let refusal = last_refusal().unwrap();

@@ -4,7 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use software_gpu::driver::entry_point;
 
-use super::{Argument, Error, Handle, cu};
+use super::{Error, Handle, LaunchArgument, cu};
 
 /// `CUlaunchAttribute`.
 #[repr(C, align(8))]
@@ -37,7 +37,7 @@ pub fn launch_with(
     [blocks, threads, shared_bytes]: [c_uint; 3],
     stream: Handle,
     attributes: &[Attribute],
-    arguments: &[&dyn Argument],
+    arguments: &[&dyn LaunchArgument],
 ) -> Result<(), Error> {
     let config = Config {
         extents: [blocks, 1, 1, threads, 1, 1, shared_bytes],

@@ -239,7 +239,7 @@ impl Driver {
         grid: u32,
         block: u32,
         stream: Handle,
-        arguments: &[&dyn Argument],
+        arguments: &[&dyn LaunchArgument],
     ) -> Result<(), Error> {
         self.launch_shaped(function, [grid, 1, 1], [block, 1, 1], 0, stream, arguments)
     }
@@ -251,7 +251,7 @@ impl Driver {
         block: [u32; 3],
         shared_bytes: u32,
         stream: Handle,
-        arguments: &[&dyn Argument],
+        arguments: &[&dyn LaunchArgument],
     ) -> Result<(), Error> {
         let pointers: Vec<_> = arguments
             .iter()
@@ -276,11 +276,11 @@ impl Drop for Driver {
 }
 
 /// Something that a kernel takes.
-pub trait Argument {
+pub trait LaunchArgument {
     fn pointer(&self) -> *const c_void;
 }
 
-impl<T: Copy> Argument for T {
+impl<T: Copy> LaunchArgument for T {
     fn pointer(&self) -> *const c_void {
         std::ptr::from_ref(self).cast()
     }

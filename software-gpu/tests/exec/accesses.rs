@@ -8,12 +8,12 @@ use proptest::prelude::*;
 use software_gpu::memory::{Accesses, ByteRanges};
 
 /// Runs the body of a [`kernel`] on two arrays of `words` words; returns their addresses and what was touched.
-fn touched(body: &str, launch: Launch, words: usize) -> (u64, u64, Accesses) {
+fn touched(body: &str, launch: TestLaunch, words: usize) -> (u64, u64, Accesses) {
     let module = load(&kernel("", body)).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&vec![0_u32; words]);
     let from = device.upload(&(0..words as u32).collect::<Vec<_>>());
-    let parameters = Parameters::default()
+    let parameters = ParameterBytes::default()
         .with(out)
         .with(from)
         .with(words as u32);
@@ -30,7 +30,7 @@ fn set(ranges: &[Range<u64>]) -> ByteRanges {
 fn a_walk_through_memory_is_one_range() {
     let body = "ld.global.u32 %r3, [%in]; st.global.u32 [%out], %r3;";
     for threads in [1, 2, 3] {
-        let launch = Launch {
+        let launch = TestLaunch {
             threads,
             ..launch(600, 96)
         };
@@ -106,8 +106,11 @@ fn shared_local_and_parameter_memory_do_not_count() {
         mul.wide.u32 %rd2, %t, 4; add.s64 %rd1, %rd1, %rd2; st.u32 [%rd1], %t; ld.u32 %r3, [%rd1]; st.local.u32 [l], %r3;
         ld.local.u32 %r4, [l];";
     let module = load(&kernel(declarations, body)).unwrap_or_else(|error| panic!("{error}"));
-    let device = Device::new();
-    let parameters = Parameters::default().with(0_u64).with(0_u64).with(0_u32);
+    let device = TestDevice::new();
+    let parameters = ParameterBytes::default()
+        .with(0_u64)
+        .with(0_u64)
+        .with(0_u32);
     let (cost, observed) = device.run_checked(&module, "test", launch(2, 64), &parameters);
     cost.unwrap_or_else(|fault| panic!("{fault}"));
     assert_eq!(observed.accesses, Accesses::default());
@@ -213,7 +216,7 @@ proptest! {
         threads in 1_usize..4,
     ) {
         let body: String = patterns.iter().enumerate().map(|(label, pattern)| pattern.ptx(label)).collect();
-        let launch = Launch { threads, ..launch(blocks, block) };
+        let launch = TestLaunch { threads, ..launch(blocks, block) };
         let (out, from, accesses) = touched(&body, launch, WORDS as usize);
         let naive = |store: bool, base: u64| {
             let all: BTreeSet<u64> = patterns

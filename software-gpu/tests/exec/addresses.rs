@@ -12,10 +12,10 @@ fn walk(entry: &str, between: &str) -> f64 {
         st.global.u32 [%out], %r3;"
     );
     let module = load(&kernel("", &body)).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let table: Vec<u32> = (0..64).map(|at| 4 * at).collect();
     let (to, from) = (device.upload(&[0_u32]), device.upload(&table));
-    let parameters = Parameters::default().with(to).with(from).with(1_u32);
+    let parameters = ParameterBytes::default().with(to).with(from).with(1_u32);
     let cost = device.run(&module, "test", launch(1, 1), &parameters);
     assert_eq!(device.download::<u32>(to, 1), [table.iter().sum::<u32>()]);
     cost.unwrap().runs[0].1.latency_cycles

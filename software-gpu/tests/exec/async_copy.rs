@@ -5,19 +5,22 @@ use software_gpu::exec::{BlockCost, Fault};
 
 const DECLARATIONS: &str = ".shared .align 128 .b8 data[4096]; .shared .align 8 .b8 bar[16];";
 
-fn run_90(body: &str, launch: Launch) -> Result<Vec<u32>, Fault> {
+fn run_90(body: &str, launch: TestLaunch) -> Result<Vec<u32>, Fault> {
     let text = kernel(DECLARATIONS, body)
         .replace("6.0", "8.6")
         .replace("sm_70", "sm_90");
     let module = load(&text).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let count = (launch.grid[0] * launch.block[0]) as usize;
     let input: Vec<u32> = (0..4 * count as u32).map(|index| 1000 + index).collect();
     let (from, to) = (
         device.upload(&input),
         device.upload(&vec![0_u32; 4 * count]),
     );
-    let parameters = Parameters::default().with(to).with(from).with(count as u32);
+    let parameters = ParameterBytes::default()
+        .with(to)
+        .with(from)
+        .with(count as u32);
     device.run(&module, "test", launch, &parameters)?;
     Ok(device.download(to, count))
 }
@@ -43,9 +46,9 @@ fn stages(ahead: bool, wait: &str) -> BlockCost {
         .replace("6.0", "8.6")
         .replace("sm_70", "sm_90");
     let module = load(&text).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let (from, to) = (device.upload(&[0_u32; 640]), device.upload(&[0_u32; 128]));
-    let parameters = Parameters::default().with(to).with(from).with(128_u32);
+    let parameters = ParameterBytes::default().with(to).with(from).with(128_u32);
     let cost = device.run(&module, "test", launch(1, 128), &parameters);
     cost.unwrap().runs[0].1
 }
@@ -210,7 +213,7 @@ fn a_multicast_reaches_all_blocks() {
         wait: mbarrier.try_wait.parity.shared.b64 %p1, [%r8], 0; @!%p1 bra wait;
         ld.shared.u32 %r3, [%r2]; st.global.u32 [%out], %r3; barrier.cluster.arrive; barrier.cluster.wait;";
     let body = format!(".reg .b16 %rs<2>; {body}");
-    let launch = Launch {
+    let launch = TestLaunch {
         cluster: Some([3, 1, 1]),
         ..launch(3, 16)
     };
@@ -228,7 +231,7 @@ fn a_bulk_copy_goes_from_block_to_block() {
         add.u32 %r7, %r9, 1024; cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%r5], [%r7], 64, [%r6];
         wait: mbarrier.try_wait.parity.acquire.cluster.shared.b64 %p1, [%r8], 0; @!%p1 bra wait;
         ld.shared.u32 %r3, [%r2]; st.global.u32 [%out], %r3; barrier.cluster.arrive; barrier.cluster.wait;";
-    let launch = Launch {
+    let launch = TestLaunch {
         cluster: Some([2, 1, 1]),
         ..launch(2, 16)
     };

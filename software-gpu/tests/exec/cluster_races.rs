@@ -17,10 +17,10 @@ fn races(body: &str, threads: u32) -> Vec<SharedRace> {
         .replace("6.0", "8.0")
         .replace("sm_70", "sm_90");
     let module = load(&text).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let [from, to] = [(); 2].map(|()| device.upload(&[0_u32; 4096]));
-    let parameters = Parameters::default().with(to).with(from).with(64_u32);
-    let launch = Launch {
+    let parameters = ParameterBytes::default().with(to).with(from).with(64_u32);
+    let launch = TestLaunch {
         cluster: Some([2, 1, 1]),
         ..launch(4, threads)
     };

@@ -11,21 +11,24 @@ fn kernel_90(declarations: &str, body: &str) -> String {
         .replace("sm_70", "sm_90")
 }
 
-fn run_clusters(declarations: &str, body: &str, launch: Launch) -> Result<Vec<u32>, Fault> {
+fn run_clusters(declarations: &str, body: &str, launch: TestLaunch) -> Result<Vec<u32>, Fault> {
     let module = load(&kernel_90(declarations, body)).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let count = (launch.grid.iter().product::<u32>() * launch.block[0]) as usize;
     let (from, to) = (
         device.upload(&vec![0_u32; count]),
         device.upload(&vec![0_u32; count]),
     );
-    let parameters = Parameters::default().with(to).with(from).with(count as u32);
+    let parameters = ParameterBytes::default()
+        .with(to)
+        .with(from)
+        .with(count as u32);
     device.run(&module, "test", launch, &parameters)?;
     Ok(device.download(to, count))
 }
 
-fn clusters(blocks: u32, threads: u32, cluster: u32) -> Launch {
-    Launch {
+fn clusters(blocks: u32, threads: u32, cluster: u32) -> TestLaunch {
+    TestLaunch {
         cluster: Some([cluster, 1, 1]),
         ..launch(blocks, threads)
     }
@@ -41,7 +44,7 @@ fn special_registers_place_a_block_in_its_cluster() {
         body + "mov.u32 %r4, %ctaid.y; mov.u32 %r5, %nctaid.x; mov.u32 %r6, %ctaid.x; mad.lo.u32 %r4, %r4, %r5, %r6;
             ld.param.u64 %out, [out]; mul.wide.u32 %rd1, %r4, 4; add.u64 %out, %out, %rd1; st.global.u32 [%out], %r2;"
     };
-    let launch = Launch {
+    let launch = TestLaunch {
         grid: [4, 2, 1],
         cluster: Some([2, 2, 1]),
         ..launch(8, 1)
@@ -143,9 +146,9 @@ fn passed_on(body: &str) -> u64 {
     );
     let words = ".shared .align 16 .b8 words[256]; .shared .align 8 .b8 full[8];";
     let module = load(&kernel_90(words, &body)).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let (to, from) = (device.upload(&[0_u32; 64]), device.upload(&[0_u32; 64]));
-    let parameters = Parameters::default().with(to).with(from).with(64_u32);
+    let parameters = ParameterBytes::default().with(to).with(from).with(64_u32);
     let cost = device.run(&module, "test", clusters(2, 1, 2), &parameters);
     let passed = |(blocks, block): &(u64, BlockCost)| blocks * block.cluster_bytes;
     cost.unwrap().runs.iter().map(passed).sum::<u64>() / 2
@@ -249,7 +252,7 @@ fn blocks_of_a_cooperative_grid_wait_for_each_other() {
         poll: ld.volatile.global.u32 %r7, [%rd1]; setp.lt.u32 %p1, %r7, %r5; @%p1 bra poll;
         met: bar.sync 0; add.u32 %r3, %r3, 1; setp.lt.u32 %p2, %r3, 20; @%p2 bra round;
         ld.volatile.global.u32 %r8, [%rd1]; st.global.u32 [%out], %r8;";
-    let launch = Launch {
+    let launch = TestLaunch {
         cooperative: true,
         ..launch(200, 64)
     };
@@ -267,15 +270,15 @@ fn a_polling_block_spends_the_time_that_it_waits() {
         writer: mov.u32 %r3, 0; spin: add.u32 %r3, %r3, 1; setp.lt.u32 %p1, %r3, 20000; @%p1 bra spin;
         st.volatile.global.u32 [%rd1], 1; end:";
     let module = load(&kernel_90("", body)).unwrap();
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let (from, to) = (device.upload(&[0_u32; 2]), device.upload(&[0_u32; 2]));
-    let parameters = Parameters::default().with(to).with(from).with(2_u32);
+    let parameters = ParameterBytes::default().with(to).with(from).with(2_u32);
     let cooperative = true;
     let cost = device
         .run(
             &module,
             "test",
-            Launch {
+            TestLaunch {
                 cooperative,
                 ..launch(2, 1)
             },
@@ -366,7 +369,7 @@ fn an_asynchronous_reduction_completes_bytes() {
 #[test]
 fn a_wait_for_bytes_that_nobody_sends_does_not_end() {
     let send = "@%p0 st.async.shared::cluster.mbarrier::complete_tx::bytes.u32 [%r6], 7, [%r5];";
-    let launch = Launch {
+    let launch = TestLaunch {
         budget: 1 << 14,
         ..clusters(2, 4, 2)
     };
@@ -394,11 +397,11 @@ fn asynchronous_accesses_have_their_forms() {
 }
 
 /// Cycles of the slowest of the blocks. All have the same `%in`.
-fn slowest(launch: Launch, body: &str) -> f64 {
+fn slowest(launch: TestLaunch, body: &str) -> f64 {
     let module = load(&kernel_90("", body)).unwrap();
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let (to, words) = (device.upload(&[0_u32; 2]), device.upload(&[0_u32; 2]));
-    let parameters = Parameters::default().with(to).with(words).with(2_u32);
+    let parameters = ParameterBytes::default().with(to).with(words).with(2_u32);
     let cost = device.run(&module, "test", launch, &parameters).unwrap();
     let cycles = cost.runs.iter().map(|(_, block)| block.latency_cycles);
     cycles.fold(0.0, f64::max)
@@ -407,7 +410,7 @@ fn slowest(launch: Launch, body: &str) -> f64 {
 /// As [`slowest`], of this many concurrent blocks of one thread each.
 fn slowest_at_once(blocks: u32, body: &str) -> f64 {
     let body = format!("ld.param.u64 %rd1, [in]; mov.u32 %r2, %ctaid.x; {body}");
-    let launch = Launch {
+    let launch = TestLaunch {
         cooperative: true,
         ..launch(blocks, 1)
     };

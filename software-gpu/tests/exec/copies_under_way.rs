@@ -16,9 +16,9 @@ fn races(body: &str) -> Vec<SharedRace> {
         .replace("6.0", "8.6")
         .replace("sm_70", "sm_90");
     let module = load(&text).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let [from, to] = [(); 2].map(|()| device.upload(&[0_u32; 1024]));
-    let parameters = Parameters::default().with(to).with(from).with(64_u32);
+    let parameters = ParameterBytes::default().with(to).with(from).with(64_u32);
     let (cost, observed) = device.run_checked(&module, "test", launch(1, 64), &parameters);
     cost.unwrap_or_else(|fault| panic!("{fault}"));
     observed.shared_races

@@ -194,7 +194,7 @@ fn dynamic_shared_memory_lies_behind_the_static_part() {
         mov.u64 %rd2, dynamic; add.s64 %rd2, %rd2, %rd1; ld.shared.u32 %r3, [%rd2]; ld.shared.u32 %r4, [fixed+36];
         add.u32 %r3, %r3, %r4; st.global.u32 [%out], %r3;";
     let declarations = ".extern .shared .align 16 .b8 dynamic[];";
-    let launch = Launch {
+    let launch = TestLaunch {
         dynamic_shared_bytes: 256,
         ..launch(2, 64)
     };
@@ -203,7 +203,7 @@ fn dynamic_shared_memory_lies_behind_the_static_part() {
         run_as(declarations, body, launch, &[0; 128]).expect("runs"),
         expected
     );
-    let small = Launch {
+    let small = TestLaunch {
         dynamic_shared_bytes: 252,
         ..launch
     };

@@ -8,9 +8,9 @@ use software_gpu::ptx;
 #[test]
 fn an_access_out_of_bounds_names_thread_and_allocation() {
     let module = load(&kernel("", "st.global.u32 [%out+8], %i;")).expect("is understood");
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&[0_u32; 100]);
-    let parameters = Parameters::default().with(out).with(out).with(0_u32);
+    let parameters = ParameterBytes::default().with(out).with(out).with(0_u32);
     let fault = device
         .run(&module, "test", launch(2, 50), &parameters)
         .expect_err("two words too far");
@@ -45,9 +45,9 @@ fn an_access_out_of_bounds_names_thread_and_allocation() {
 fn an_access_across_the_end_names_the_allocation_that_it_begins_in() {
     let module =
         load(&kernel("", "st.global.v2.u32 [%out+392], {%i, %i};")).expect("is understood");
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&[0_u32; 99]);
-    let parameters = Parameters::default().with(out).with(out).with(0_u32);
+    let parameters = ParameterBytes::default().with(out).with(out).with(0_u32);
     let fault = device
         .run(&module, "test", launch(1, 1), &parameters)
         .expect_err("a word too far");
@@ -143,8 +143,8 @@ fn a_failed_assertion_is_told() {
         st.param.b64 [b], %t; st.param.b32 [c], %l; st.param.b64 [d], %t; st.param.b64 [e], 1;
         call.uni __assertfail, (a, b, c, d, e); } ret; }";
     let module = load(source).expect("is understood");
-    let mut device = Device::new();
-    let parameters = Parameters::default().with(device.upload(b"x < n\0"));
+    let mut device = TestDevice::new();
+    let parameters = ParameterBytes::default().with(device.upload(b"x < n\0"));
     let fault = device
         .run(&module, "test", launch(1, 32), &parameters)
         .expect_err("fails");
@@ -159,7 +159,7 @@ fn a_failed_assertion_is_told() {
 fn the_lowest_block_that_fails_is_told() {
     let body = "setp.ge.u32 %p0, %r0, 5; @%p0 trap;";
     for threads in [1, 2, 4] {
-        let launch = Launch {
+        let launch = TestLaunch {
             threads,
             ..launch(64, 32)
         };
@@ -212,13 +212,13 @@ fn survive(source: &str) {
         return;
     };
     for kernel in executable.kernels() {
-        let mut device = Device::new();
+        let mut device = TestDevice::new();
         let data = device.upload(&[1.5_f32; 256]);
         let parameters = (0..=kernel.parameter_bytes() / 8)
-            .fold(Parameters::default(), |all, index| {
+            .fold(ParameterBytes::default(), |all, index| {
                 all.with(if index % 2 == 0 { data } else { 200 })
             });
-        let launch = Launch {
+        let launch = TestLaunch {
             budget: 5000,
             ..launch(2, 96)
         };
@@ -308,7 +308,7 @@ fn an_endless_kernel_says_what_it_polls() {
         } else {
             1 << 18
         };
-        let launch = Launch {
+        let launch = TestLaunch {
             budget,
             ..launch(1, 64)
         };

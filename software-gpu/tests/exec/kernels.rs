@@ -25,16 +25,16 @@ fn check(
     kernel: &str,
     blocks: u32,
     data: &[f32],
-    rest: impl Fn(u64) -> Parameters,
+    rest: impl Fn(u64) -> ParameterBytes,
     expected: &[f32],
 ) {
     let module = load(EXAMPLES).expect("the examples are understood");
     for threads in [1, 2, 5] {
-        let mut device = Device::new();
+        let mut device = TestDevice::new();
         let mut padded = data.to_vec();
         padded.extend([0.0; 64]);
         let address = device.upload(&padded);
-        let launch = Launch {
+        let launch = TestLaunch {
             threads,
             ..launch(blocks, BLOCK)
         };
@@ -58,7 +58,7 @@ fn affine_kernels_update_every_element_and_no_more() {
         let data = values(n);
         let expected: Vec<f32> = data.iter().map(|x| a.mul_add(*x, b)).collect();
         let parameters = |data: u64| {
-            Parameters::default()
+            ParameterBytes::default()
                 .with(data)
                 .with(n as u64)
                 .with(a)
@@ -78,7 +78,7 @@ fn rounds_are_dependent_operations() {
         let repeat = |x: &f32| (0..rounds).fold(*x, |x, _| a.mul_add(x, b));
         let expected: Vec<f32> = data.iter().map(repeat).collect();
         let parameters = |data: u64| {
-            Parameters::default()
+            ParameterBytes::default()
                 .with(data)
                 .with(N as u64)
                 .with(a)
@@ -98,7 +98,7 @@ fn elementwise_kernels() {
     let data = values(N);
     let scaled: Vec<f32> = data.iter().map(|x| x * 3.3).collect();
     let parameters = |data: u64| {
-        Parameters::default()
+        ParameterBytes::default()
             .with(data)
             .with(N as u64)
             .with(3.3_f32)
@@ -109,7 +109,7 @@ fn elementwise_kernels() {
         .map(|i| f32::from_bits((u32::MAX - 9).wrapping_add(i)))
         .collect();
     let parameters = |data: u64| {
-        Parameters::default()
+        ParameterBytes::default()
             .with(data)
             .with(N as u64)
             .with(u32::MAX - 9)
@@ -120,11 +120,11 @@ fn elementwise_kernels() {
 #[test]
 fn kernels_of_two_buffers() {
     let module = load(EXAMPLES).expect("the examples are understood");
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let x = values(N);
     let y: Vec<f32> = x.iter().rev().copied().collect();
     let (dx, dy) = (device.upload(&x), device.upload(&y));
-    let parameters = Parameters::default()
+    let parameters = ParameterBytes::default()
         .with(1.5_f32)
         .with(dx)
         .with(N as u64)
@@ -139,7 +139,7 @@ fn kernels_of_two_buffers() {
         .collect();
     assert_eq!(bits(&device.download(dy, N)), bits(&expected));
 
-    let parameters = Parameters::default()
+    let parameters = ParameterBytes::default()
         .with(dx)
         .with(N as u64)
         .with(dy)
@@ -161,17 +161,20 @@ fn reductions_by_shuffles_and_atomics() {
     let x: Vec<f32> = (0..N).map(|i| (i % 17) as f32).collect();
     let y: Vec<f32> = (0..N).map(|i| (i % 5) as f32 - 2.0).collect();
     for (blocks, threads) in [(1, 32), (3, 256), (BLOCKS, BLOCK), (2, 1024)] {
-        let mut device = Device::new();
+        let mut device = TestDevice::new();
         let (dx, dy, result) = (
             device.upload(&x),
             device.upload(&y),
             device.upload(&[100.0_f32, 0.0]),
         );
-        let parameters = Parameters::default().with(dx).with(N as u64).with(result);
+        let parameters = ParameterBytes::default()
+            .with(dx)
+            .with(N as u64)
+            .with(result);
         device
             .run(&module, "sum", launch(blocks, threads), &parameters)
             .expect("runs");
-        let parameters = Parameters::default()
+        let parameters = ParameterBytes::default()
             .with(dx)
             .with(N as u64)
             .with(dy)
@@ -190,9 +193,9 @@ fn reductions_by_shuffles_and_atomics() {
 #[test]
 fn spinning_takes_the_time_asked_for() {
     let module = load(EXAMPLES).expect("the examples are understood");
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&[u32::MAX; 8]);
-    let parameters = Parameters::default().with(100_000_u64).with(out);
+    let parameters = ParameterBytes::default().with(100_000_u64).with(out);
     let cost = device
         .run(&module, "spin", launch(7, 64), &parameters)
         .expect("ends");
@@ -211,14 +214,14 @@ fn spinning_takes_the_time_asked_for() {
 fn costs_do_not_depend_on_host_threads() {
     let module = load(EXAMPLES).expect("the examples are understood");
     let cost = |threads| -> GridCost {
-        let mut device = Device::new();
+        let mut device = TestDevice::new();
         let data = device.upload(&values(N));
-        let parameters = Parameters::default()
+        let parameters = ParameterBytes::default()
             .with(data)
             .with(N as u64)
             .with(1.0_f32)
             .with(2.0_f32);
-        let launch = Launch {
+        let launch = TestLaunch {
             threads,
             ..launch(BLOCKS, BLOCK)
         };

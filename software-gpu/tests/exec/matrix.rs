@@ -1,6 +1,6 @@
 //! Matrix instructions of a warp, against matrices multiplied in Rust.
 
-use crate::exec_support::{Device, Launch, Parameters, launch, load};
+use crate::exec_support::{ParameterBytes, TestDevice, TestLaunch, launch, load};
 use half::{bf16, f16};
 use software_gpu::exec::Fault;
 
@@ -20,13 +20,22 @@ ret;
 }
 
 /// Runs the kernel on three inputs for `words` words of output.
-fn run(source: &str, launch: Launch, inputs: [&[u32]; 3], words: usize) -> Result<Vec<u32>, Fault> {
+fn run(
+    source: &str,
+    launch: TestLaunch,
+    inputs: [&[u32]; 3],
+    words: usize,
+) -> Result<Vec<u32>, Fault> {
     let module = load(source).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let inputs = inputs.map(|input| device.upload(input));
     let output = device.upload(&vec![0_u32; words]);
     let [a, b, c] = inputs;
-    let parameters = Parameters::default().with(a).with(b).with(c).with(output);
+    let parameters = ParameterBytes::default()
+        .with(a)
+        .with(b)
+        .with(c)
+        .with(output);
     device.run(&module, "test", launch, &parameters)?;
     Ok(device.download(output, words))
 }

@@ -4,17 +4,20 @@ use crate::exec_support::*;
 use software_gpu::exec::Fault;
 
 /// Runs `body` in one block of `threads` threads with an mbarrier object `bar` and 1 KiB `data` in shared memory.
-fn run_90(body: &str, launch: Launch) -> Result<Vec<u32>, Fault> {
+fn run_90(body: &str, launch: TestLaunch) -> Result<Vec<u32>, Fault> {
     let declarations = ".shared .align 8 .b8 bar[16]; .shared .align 16 .b8 data[1024];";
     let text = kernel(declarations, body)
         .replace("6.0", "8.0")
         .replace("sm_70", "sm_90");
     let module = load(&text).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let count = (launch.grid[0] * launch.block[0]) as usize;
     let input: Vec<u32> = (0..count as u32).map(|index| 1000 + index).collect();
     let (from, to) = (device.upload(&input), device.upload(&vec![0_u32; count]));
-    let parameters = Parameters::default().with(to).with(from).with(count as u32);
+    let parameters = ParameterBytes::default()
+        .with(to)
+        .with(from)
+        .with(count as u32);
     device.run(&module, "test", launch, &parameters)?;
     Ok(device.download(to, count))
 }
@@ -92,7 +95,7 @@ fn blocks_of_a_cluster_arrive_at_each_others_objects() {
         mapa.shared::cluster.u32 %r4, %r2, %r3; mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%r4];
         wait: mbarrier.try_wait.parity.acquire.cluster.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra wait;
         st.global.u32 [%out], 5; barrier.cluster.arrive; barrier.cluster.wait;";
-    let launch = Launch {
+    let launch = TestLaunch {
         cluster: Some([2, 1, 1]),
         ..launch(2, 64)
     };
@@ -133,7 +136,7 @@ fn a_wait_that_never_ends_is_told_soon() {
     let body = init(128)
         + "setp.eq.u32 %p2, %t, 5; @%p2 bra wait; mbarrier.arrive.shared::cta.b64 _, [%r2];
         wait: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra wait;";
-    let endless = Launch {
+    let endless = TestLaunch {
         budget: u64::MAX,
         ..launch(1, 128)
     };

@@ -1,7 +1,7 @@
 //! Operands: elements of arrays, vectors of registers, and vectors of one element. Each text was given to `ptxas` 13.0,
 //! which takes and refuses what these tests say, and whose machine code has the same addresses.
 
-use crate::exec_support::{Device, Parameters, kernel, latencies, launch, load, run};
+use crate::exec_support::{ParameterBytes, TestDevice, kernel, latencies, launch, load, run};
 use software_gpu::exec::Executable;
 use software_gpu::ptx::{PtxErrorKind, parse};
 
@@ -77,9 +77,9 @@ fn a_variable_of_the_function_and_a_parameter_are_arrays_too() {
     let source = ".version 6.0\n.target sm_70\n.address_size 64\n
         .visible .entry test(.param .u64 out, .param .u32 values[3]) {
         .reg .b64 %rd; .reg .b32 %r; ld.param.u64 %rd, [out]; ld.param.u32 %r, values[2]; st.global.u32 [%rd], %r; ret; }";
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&[0_u32]);
-    let parameters = Parameters::default().with(out).with([5_u32, 6, 7]);
+    let parameters = ParameterBytes::default().with(out).with([5_u32, 6, 7]);
     device
         .run(&load(source).unwrap(), "test", launch(1, 1), &parameters)
         .unwrap();

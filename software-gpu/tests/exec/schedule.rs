@@ -5,10 +5,10 @@ use crate::exec_support::*;
 /// Cycles of one block of `threads` threads that runs `body`.
 fn cycles(declarations: &str, body: &str, threads: u32) -> f64 {
     let module = load(&kernel(declarations, body)).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let words = device.upload(&[0_u32; 32 << 10]);
     let to = device.upload(&[0_u32; 1024]);
-    let parameters = Parameters::default().with(to).with(words).with(1_u32);
+    let parameters = ParameterBytes::default().with(to).with(words).with(1_u32);
     let cost = device.run(&module, "test", launch(1, threads), &parameters);
     cost.unwrap().runs[0].1.latency_cycles
 }

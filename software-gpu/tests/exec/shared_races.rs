@@ -14,9 +14,9 @@ const LINE: u32 = 14;
 fn observe(body: &str, blocks: u32, threads: u32) -> Observed {
     let source = kernel("", &format!("{SETUP}{body}"));
     let module = load(&source).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&vec![0_u32; (blocks * threads) as usize]);
-    let parameters = Parameters::default().with(out).with(out).with(0_u32);
+    let parameters = ParameterBytes::default().with(out).with(out).with(0_u32);
     let (cost, observed) =
         device.run_checked(&module, "test", launch(blocks, threads), &parameters);
     cost.unwrap_or_else(|fault| panic!("{fault}"));
@@ -159,9 +159,9 @@ STORE:   {wait} setp.ne.u32 %p1, %t, 0;
         .replace("6.0", "8.0")
         .replace("sm_70", "sm_90");
     let module = load_module(&source);
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&[0_u32; 1024]);
-    let parameters = Parameters::default().with(out).with(out).with(0_u32);
+    let parameters = ParameterBytes::default().with(out).with(out).with(0_u32);
     let shape = launch(1, 32 * warps);
     let (cost, observed) = device.run_checked(&module, "test", shape, &parameters);
     cost.unwrap_or_else(|fault| panic!("{fault}"));
@@ -388,9 +388,9 @@ END:"
         .replace("6.0", "8.0")
         .replace("sm_70", "sm_90");
     let module = load(&source).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let data = device.upload(&[0_u32; 64]);
-    let parameters = Parameters::default().with(data).with(data).with(0_u32);
+    let parameters = ParameterBytes::default().with(data).with(data).with(0_u32);
     let (cost, observed) = device.run_checked(&module, "test", launch(1, 64), &parameters);
     cost.unwrap_or_else(|fault| panic!("{fault}"));
     observed.shared_races
@@ -401,9 +401,9 @@ fn races_on_hopper(body: &str) -> (Vec<SharedRace>, Option<String>) {
     let source = kernel("", &format!("{SETUP}{body}"));
     let source = source.replace("6.0", "8.0").replace("sm_70", "sm_90");
     let module = load(&source).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&[0_u32; 96]);
-    let parameters = Parameters::default().with(out).with(out).with(0_u32);
+    let parameters = ParameterBytes::default().with(out).with(out).with(0_u32);
     let (cost, observed) = device.run_checked(&module, "test", launch(1, 96), &parameters);
     let fault = cost.err().map(|fault| fault.to_string());
     (observed.shared_races, fault)
@@ -494,11 +494,11 @@ END:     barrier.cluster.arrive; barrier.cluster.wait;"
         .replace("6.0", "8.0")
         .replace("sm_70", "sm_90");
     let module = load(&source).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let data = device.upload(&[0_u32; 64]);
-    let parameters = Parameters::default().with(data).with(data).with(0_u32);
+    let parameters = ParameterBytes::default().with(data).with(data).with(0_u32);
     let cluster = Some([2, 1, 1]);
-    let shape = Launch {
+    let shape = TestLaunch {
         cluster,
         ..launch(2, 64)
     };

@@ -1,6 +1,6 @@
 //! Indirect calls, and the functions that the driver defines.
 
-use crate::exec_support::{Device, Parameters, launch, load};
+use crate::exec_support::{ParameterBytes, TestDevice, launch, load};
 use software_gpu::exec::Fault;
 
 /// Two functions by their addresses: threads of a warp take both, in any order, and come together again.
@@ -22,9 +22,9 @@ const INDIRECT: &str = ".version 6.0\n.target sm_70\n.address_size 64
 #[test]
 fn threads_of_a_warp_call_different_functions_by_address() {
     let module = load(INDIRECT).expect("is understood");
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&[0_u32; 64]);
-    let parameters = Parameters::default().with(out).with(0_u64);
+    let parameters = ParameterBytes::default().with(out).with(0_u64);
     device
         .run(&module, "test", launch(1, 64), &parameters)
         .expect("runs");
@@ -37,9 +37,9 @@ fn threads_of_a_warp_call_different_functions_by_address() {
 #[test]
 fn a_call_of_no_function_is_an_illegal_instruction() {
     let module = load(INDIRECT).expect("is understood");
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let out = device.upload(&[0_u32; 64]);
-    let parameters = Parameters::default().with(out).with(4_u64);
+    let parameters = ParameterBytes::default().with(out).with(4_u64);
     let fault = device
         .run(&module, "test", launch(1, 64), &parameters)
         .expect_err("fails");

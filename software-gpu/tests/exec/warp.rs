@@ -168,13 +168,16 @@ fn warp_barriers_order_shared_memory() {
 /// Runs `body` on 64 blocks of 96 threads that share 4 words, the last of which starts as 1000.
 fn shared_words(body: &str, threads: usize) -> Vec<u32> {
     let module = load(&kernel("", body)).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let (words, scratch) = (
         device.upload(&[0_u32, 0, 0, 1000]),
         device.upload(&[0_u32; 64 * 96]),
     );
-    let parameters = Parameters::default().with(scratch).with(words).with(0_u32);
-    let launch = Launch {
+    let parameters = ParameterBytes::default()
+        .with(scratch)
+        .with(words)
+        .with(0_u32);
+    let launch = TestLaunch {
         threads,
         ..launch(64, 96)
     };
@@ -228,9 +231,9 @@ fn lanes_that_do_not_take_part_give_0() {
             "add.u32 %r2, %t, 100; setp.ge.u32 %p0, %t, 8; @%p0 bra END;\n {shuffle}\n st.global.u32 [%out], %r3; END:"
         );
         let module = load(&kernel("", &body)).unwrap_or_else(|error| panic!("{error}"));
-        let mut device = Device::new();
+        let mut device = TestDevice::new();
         let [from, to] = [(); 2].map(|()| device.upload(&[7_u32; 64]));
-        let parameters = Parameters::default().with(to).with(from).with(64_u32);
+        let parameters = ParameterBytes::default().with(to).with(from).with(64_u32);
         let (cost, observed) = device.run_checked(&module, "test", launch(1, threads), &parameters);
         cost.unwrap_or_else(|fault| panic!("{fault}"));
         let told: Vec<_> = observed

@@ -1,7 +1,7 @@
 //! `wgmma`: every layout that a matrix descriptor describes, against matrices that are written to shared memory element by
 //! element; sums against matrices multiplied in Rust; what a missing wait shows.
 
-use crate::exec_support::{Device, Launch, Parameters, launch, load};
+use crate::exec_support::{ParameterBytes, TestDevice, TestLaunch, launch, load};
 use half::{bf16, f16};
 use proptest::prelude::*;
 use software_gpu::exec::{Fault, Observed};
@@ -97,13 +97,13 @@ ret;
 /// The wait that programs have.
 const WAIT: &str = "wgmma.commit_group.sync.aligned; wgmma.wait_group.sync.aligned 0;";
 
-type Rows = Vec<[f32; 16]>;
+type MatrixRows = Vec<[f32; 16]>;
 
-struct Case {
+struct WarpgroupCase {
     left: u64,
     right: u64,
     image: Vec<u16>,
-    a: Rows,
+    a: MatrixRows,
     /// D before, by row.
     before: Vec<Vec<f32>>,
 }
@@ -125,13 +125,13 @@ fn place(thread: usize, index: usize) -> (usize, usize) {
 fn run_checked(
     columns: usize,
     code: &str,
-    case: &Case,
+    case: &WarpgroupCase,
     format: &str,
-    launch: Launch,
+    launch: TestLaunch,
 ) -> (Result<Vec<Vec<f32>>, Fault>, Observed) {
     let text = kernel(columns, code);
     let module = load(&text).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let threads = launch.block[0] as usize;
     let mut fragments = Vec::new();
     let mut before = Vec::new();
@@ -153,7 +153,7 @@ fn run_checked(
         device.upload(&before),
         device.upload(&vec![0.0_f32; before.len()]),
     );
-    let parameters = Parameters::default()
+    let parameters = ParameterBytes::default()
         .with(image)
         .with(a)
         .with(d)
@@ -173,7 +173,12 @@ fn run_checked(
     (result, observed)
 }
 
-fn run(columns: usize, code: &str, case: &Case, format: &str) -> Result<Vec<Vec<f32>>, Fault> {
+fn run(
+    columns: usize,
+    code: &str,
+    case: &WarpgroupCase,
+    format: &str,
+) -> Result<Vec<Vec<f32>>, Fault> {
     run_checked(columns, code, case, format, launch(1, 128)).0
 }
 
@@ -257,14 +262,19 @@ fn noise(seed: usize, count: usize) -> Vec<f32> {
     (0..count).map(|_| numbers.i8(-16..=16).into()).collect()
 }
 
-fn rows(seed: usize, count: usize) -> Rows {
+fn rows(seed: usize, count: usize) -> MatrixRows {
     let flat = noise(seed, count * 16);
     flat.chunks(16)
         .map(|row| std::array::from_fn(|k| row[k]))
         .collect()
 }
 
-fn case(format: &str, columns: usize, [left, right]: [Layout; 2], seed: usize) -> (Case, Rows) {
+fn case(
+    format: &str,
+    columns: usize,
+    [left, right]: [Layout; 2],
+    seed: usize,
+) -> (WarpgroupCase, MatrixRows) {
     let (a, b) = (rows(seed, 64), rows(seed + 1, columns));
     let mut image = vec![encode(format, 99.0); BYTES / 2];
     for (matrix, layout, start) in [(&a, left, A_AT), (&b, right, B_AT)] {
@@ -275,7 +285,7 @@ fn case(format: &str, columns: usize, [left, right]: [Layout; 2], seed: usize) -
         }
     }
     let before = noise(seed + 2, 64 * columns);
-    let case = Case {
+    let case = WarpgroupCase {
         left: left.descriptor(A_AT),
         right: right.descriptor(B_AT),
         image,
@@ -286,7 +296,7 @@ fn case(format: &str, columns: usize, [left, right]: [Layout; 2], seed: usize) -
 }
 
 /// `times * a * b + share * before`.
-fn expected(case: &Case, b: &Rows, times: f32, share: f32) -> Vec<Vec<f32>> {
+fn expected(case: &WarpgroupCase, b: &MatrixRows, times: f32, share: f32) -> Vec<Vec<f32>> {
     let sum = |row: &[f32; 16], column: &[f32; 16]| -> f32 {
         row.iter().zip(column).map(|(a, b)| a * b).sum()
     };

@@ -53,9 +53,9 @@ pub fn load(source: &str) -> Result<Executable, PtxError> {
 
 /// Bytes of a kernel's parameters.
 #[derive(Default)]
-pub struct Parameters(Vec<u8>);
+pub struct ParameterBytes(Vec<u8>);
 
-impl Parameters {
+impl ParameterBytes {
     /// Appends a value at its alignment.
     pub fn with<T: NoUninit>(mut self, value: T) -> Self {
         self.0
@@ -67,7 +67,7 @@ impl Parameters {
 
 /// How a kernel is launched.
 #[derive(Clone, Copy)]
-pub struct Launch {
+pub struct TestLaunch {
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub cluster: Option<[u32; 3]>,
@@ -79,8 +79,8 @@ pub struct Launch {
 }
 
 /// A one-dimensional launch.
-pub fn launch(blocks: u32, threads: u32) -> Launch {
-    Launch {
+pub fn launch(blocks: u32, threads: u32) -> TestLaunch {
+    TestLaunch {
         grid: [blocks, 1, 1],
         block: [threads, 1, 1],
         cluster: None,
@@ -93,9 +93,9 @@ pub fn launch(blocks: u32, threads: u32) -> Launch {
 }
 
 /// A device.
-pub struct Device(pub AddressSpace);
+pub struct TestDevice(pub AddressSpace);
 
-impl Device {
+impl TestDevice {
     pub fn new() -> Self {
         Self(AddressSpace::new(&[1 << 32], 1 << 20))
     }
@@ -128,8 +128,8 @@ impl Device {
         &self,
         module: &Executable,
         name: &str,
-        l: Launch,
-        parameters: &Parameters,
+        l: TestLaunch,
+        parameters: &ParameterBytes,
     ) -> Result<GridCost, Fault> {
         self.run_checked(module, name, l, parameters).0
     }
@@ -139,8 +139,8 @@ impl Device {
         &self,
         module: &Executable,
         name: &str,
-        l: Launch,
-        parameters: &Parameters,
+        l: TestLaunch,
+        parameters: &ParameterBytes,
     ) -> (Result<GridCost, Fault>, Observed) {
         let grid = Grid {
             kernel: module.kernel(name).expect("the module has this kernel"),
@@ -177,16 +177,16 @@ pub fn run(declarations: &str, body: &str, block: u32, input: &[u32]) -> Result<
 pub fn run_as(
     declarations: &str,
     body: &str,
-    launch: Launch,
+    launch: TestLaunch,
     input: &[u32],
 ) -> Result<Vec<u32>, Fault> {
     let module = load(&kernel(declarations, body)).unwrap_or_else(|error| panic!("{error}"));
-    let mut device = Device::new();
+    let mut device = TestDevice::new();
     let (from, to) = (
         device.upload(input),
         device.upload(&vec![0_u32; input.len()]),
     );
-    let parameters = Parameters::default()
+    let parameters = ParameterBytes::default()
         .with(to)
         .with(from)
         .with(input.len() as u32);

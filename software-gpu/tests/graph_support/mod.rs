@@ -149,7 +149,7 @@ pub fn kernel_node(
     graph: Handle,
     after: &[Handle],
     function: Handle,
-    arguments: &[&dyn Argument],
+    arguments: &[&dyn LaunchArgument],
 ) -> Result<Handle, Error> {
     let pointers: Vec<_> = arguments
         .iter()

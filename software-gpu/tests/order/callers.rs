@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use software_gpu::order::{Description, Finding, Locate, OperationId};
 
-use crate::program::{A, B, BYTES, HOST, Program, reads, writes};
+use crate::program::{A, B, BYTES, HOST, TestProgram, reads, writes};
 
 /// A line of a helper, and the lines that led there.
 struct Helper(Vec<String>);
@@ -22,7 +22,7 @@ impl Locate for Helper {
 /// A kernel through the helper, and a copy of the same bytes in another stream.
 fn found(callers: &[&str]) -> Finding {
     let callers = callers.iter().map(|line| (*line).to_owned()).collect();
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let kernel = OperationId(1000);
     let what = Description::new("kernel").at(Arc::new(Helper(callers)));
     program.checker.submitted(HOST, A, kernel, &[], what);

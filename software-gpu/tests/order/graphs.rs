@@ -5,12 +5,12 @@ use software_gpu::memory::Accesses;
 use software_gpu::order::{EventId, OperationId};
 
 /// Begins the launch of a graph.
-fn launch(program: &mut Program) -> OperationId {
+fn launch(program: &mut TestProgram) -> OperationId {
     program.submit(A, "graph")
 }
 
 /// Ends the launch of a graph with those nodes.
-fn end(program: &mut Program, nodes: &[OperationId]) {
+fn end(program: &mut TestProgram, nodes: &[OperationId]) {
     let end = OperationId(1000 + nodes.first().map_or(0, |node| node.0));
     program
         .checker
@@ -23,7 +23,7 @@ fn end(program: &mut Program, nodes: &[OperationId]) {
 
 #[test]
 fn dependencies_order_nodes() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "copy", &writes(BYTES));
     let graph = launch(&mut program);
     let first = program.node(graph, &[], "first", &writes(BYTES));
@@ -37,7 +37,7 @@ fn dependencies_order_nodes() {
 
 #[test]
 fn a_missing_dependency_is_named() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let graph = launch(&mut program);
     let left = program.node(graph, &[], "left", &writes(BYTES));
     let right = program.node(graph, &[], "right", &reads(BYTES));
@@ -56,7 +56,7 @@ fn a_missing_dependency_is_named() {
 
 #[test]
 fn an_event_behind_the_launch_covers_all_nodes() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let graph = launch(&mut program);
     let left = program.node(graph, &[], "left", &writes(0x1000..0x1080));
     let right = program.node(graph, &[], "right", &writes(0x1080..0x1100));
@@ -69,7 +69,7 @@ fn an_event_behind_the_launch_covers_all_nodes() {
 
 #[test]
 fn other_streams_have_to_wait_for_the_launch() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let graph = launch(&mut program);
     let node = program.node(graph, &[], "kernel", &writes(BYTES));
     end(&mut program, &[node]);
@@ -82,7 +82,7 @@ fn other_streams_have_to_wait_for_the_launch() {
 
 #[test]
 fn launches_in_one_stream_are_ordered() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     for _ in 0..3 {
         let graph = launch(&mut program);
         let left = program.node(graph, &[], "left", &writes(0x1000..0x1080));
@@ -95,7 +95,7 @@ fn launches_in_one_stream_are_ordered() {
 
 #[test]
 fn an_event_wait_node_orders_what_depends_on_it() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(B, "kernel", &writes(BYTES));
     program.record(B, EVENT);
     let graph = launch(&mut program);

@@ -7,7 +7,7 @@ const THREAD: ThreadId = ThreadId(5);
 
 #[test]
 fn a_buffer_is_not_written_again_before_its_copy_has_run() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.host_writes(HOST, BYTES);
     let copy = program.submit(A, "copy from host to device");
     program.host_writes(HOST, BYTES);
@@ -23,7 +23,7 @@ fn a_buffer_is_not_written_again_before_its_copy_has_run() {
 #[test]
 fn every_kind_of_synchronisation_orders_the_host() {
     for kind in 0..4 {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         let copy = program.submit(A, "copy");
         program.checker.accessed(copy, &writes(BYTES));
         program.checker.recorded(EVENT, A, copy);
@@ -40,7 +40,7 @@ fn every_kind_of_synchronisation_orders_the_host() {
 
 #[test]
 fn what_the_host_waited_for_comes_before_what_it_submits() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "kernel", &writes(BYTES));
     program.checker.stream_synchronized(HOST, A);
     program.run(B, "copy", &reads(BYTES));
@@ -49,7 +49,7 @@ fn what_the_host_waited_for_comes_before_what_it_submits() {
 
 #[test]
 fn an_event_recorded_too_early_does_not_order_the_host() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.record(A, EVENT);
     program.run(A, "copy", &writes(BYTES));
     program.checker.event_synchronized(ThreadId(70), EVENT);
@@ -62,7 +62,7 @@ fn an_event_recorded_too_early_does_not_order_the_host() {
 
 #[test]
 fn a_thread_comes_after_what_its_parent_did_before_starting_it() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.host_writes(HOST, BYTES);
     program.checker.thread_started(Some(HOST), THREAD);
     let copy = program.submit_by(THREAD, A, "copy");
@@ -74,7 +74,7 @@ fn a_thread_comes_after_what_its_parent_did_before_starting_it() {
 
 #[test]
 fn a_parent_comes_after_what_it_joined() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.thread_started(None, THREAD);
     let copy = program.submit_by(THREAD, A, "copy");
     program.execute(copy, &writes(BYTES));
@@ -86,7 +86,7 @@ fn a_parent_comes_after_what_it_joined() {
 
 #[test]
 fn registered_threads_have_clocks_of_their_own() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.thread_started(None, THREAD);
     program.host_writes(HOST, BYTES);
     program.host_reads(THREAD, BYTES);
@@ -105,7 +105,7 @@ fn registered_threads_have_clocks_of_their_own() {
 
 #[test]
 fn unregistered_threads_share_one_clock() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.host_writes(ThreadId(70), BYTES);
     program.host_writes(ThreadId(71), BYTES);
     let copy = program.submit_by(ThreadId(72), A, "copy");
@@ -115,7 +115,7 @@ fn unregistered_threads_share_one_clock() {
 
 #[test]
 fn a_host_function_is_ordered_like_its_operation() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "copy from device to host", &writes(BYTES));
     program.run(A, "host function", &reads(BYTES));
     program.assert_silent();
@@ -127,7 +127,7 @@ fn a_host_function_is_ordered_like_its_operation() {
 /// The wait was the host's, and the operation behind it is the device's.
 #[test]
 fn an_event_that_the_host_waited_for_too_early_is_noted() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.record(A, EVENT);
     program.run(A, "kernel", &writes(BYTES));
     program.checker.event_synchronized(HOST, EVENT);

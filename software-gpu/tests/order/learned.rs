@@ -8,7 +8,7 @@ const FLAG: std::ops::Range<u64> = 0x8000..0x8004;
 const INITIAL: ValueId = ValueId(1);
 const WRITTEN: ValueId = ValueId(2);
 
-impl Program {
+impl TestProgram {
     /// Submits a wait for a value, or a host function.
     fn submit_learning(&mut self, stream: StreamId, what: &'static str) -> OperationId {
         let operation = self.submit(stream, what);
@@ -38,7 +38,7 @@ impl Program {
 
 #[test]
 fn what_was_submitted_behind_a_wait_comes_after_the_write_that_releases_it() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.value_watched(INITIAL, FLAG);
     let wait = program.submit_learning(B, "wait");
     let kernel = program.submit(B, "kernel");
@@ -51,7 +51,7 @@ fn what_was_submitted_behind_a_wait_comes_after_the_write_that_releases_it() {
 
 #[test]
 fn a_wait_does_not_come_after_a_write_that_did_not_release_it() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.value_watched(INITIAL, FLAG);
     let wait = program.submit_learning(B, "wait");
     program.write_value(A, WRITTEN);
@@ -65,7 +65,7 @@ fn a_wait_does_not_come_after_a_write_that_did_not_release_it() {
 /// The order goes on through events, other streams and the host.
 #[test]
 fn what_a_wait_learns_is_passed_on() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.value_watched(INITIAL, FLAG);
     let wait = program.submit_learning(B, "wait");
     program.record(B, EVENT);
@@ -84,7 +84,7 @@ fn what_a_wait_learns_is_passed_on() {
 
 #[test]
 fn a_write_that_was_there_before_the_first_wait_counts() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "copy", &writes(BYTES));
     program.run(A, "memset", &writes(FLAG));
     program.checker.value_watched(INITIAL, FLAG);
@@ -96,7 +96,7 @@ fn a_write_that_was_there_before_the_first_wait_counts() {
 
 #[test]
 fn a_value_of_the_host_carries_what_the_host_has_waited_for() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.value_watched(INITIAL, FLAG);
     let wait = program.submit_learning(B, "wait");
     program.run(A, "copy", &writes(BYTES));
@@ -112,12 +112,12 @@ fn a_value_of_the_host_carries_what_the_host_has_waited_for() {
 
 #[test]
 fn waits_and_writes_of_values_conflict_with_plain_accesses() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.value_watched(INITIAL, FLAG);
     program.write_value(A, WRITTEN);
     program.run(B, "memset", &writes(FLAG));
     program.only_finding();
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.value_watched(INITIAL, FLAG);
     let wait = program.submit_learning(B, "wait");
     program.write_value(A, WRITTEN);
@@ -132,7 +132,7 @@ fn waits_and_writes_of_values_conflict_with_plain_accesses() {
 #[test]
 fn a_free_behind_a_wait_comes_after_what_the_wait_learns() {
     for ordered in [true, false] {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         program.checker.value_watched(INITIAL, FLAG);
         program.allocate(B, BYTES, "scratch");
         program.record(B, EVENT);
@@ -154,7 +154,10 @@ fn a_free_behind_a_wait_comes_after_what_the_wait_learns() {
             program.assert_silent();
         } else {
             let found = program.only_finding();
-            assert_eq!(found.rule, software_gpu::order::Rule::FreedWithoutOrder);
+            assert_eq!(
+                found.rule,
+                software_gpu::order::OrderRule::FreedWithoutOrder
+            );
         }
     }
 }
@@ -162,7 +165,7 @@ fn a_free_behind_a_wait_comes_after_what_the_wait_learns() {
 /// They may have agreed through a lock: the host filled the buffer, and the function waited for it.
 #[test]
 fn a_host_function_comes_after_what_the_host_did_before_it_ran() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let function = program.submit_learning(A, "host function");
     let copy = program.submit(A, "copy");
     program.host_writes(HOST, BYTES);
@@ -174,7 +177,7 @@ fn a_host_function_comes_after_what_the_host_did_before_it_ran() {
 /// The host saw a flag that the function has set.
 #[test]
 fn the_host_goes_on_after_a_host_function_that_has_run() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "copy", &writes(BYTES));
     let function = program.submit_learning(A, "host function");
     program.host_reads(HOST, BYTES);
@@ -188,7 +191,7 @@ fn the_host_goes_on_after_a_host_function_that_has_run() {
 /// The host polls the flag, and says so when it has found the value.
 #[test]
 fn a_thread_that_acquires_a_flag_comes_after_its_writer() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "kernel", &writes(BYTES));
     program.run(A, "write of a value", &atomics(FLAG));
     program.run(A, "late copy", &writes(0x2000..0x2008));
@@ -203,7 +206,7 @@ fn a_thread_that_acquires_a_flag_comes_after_its_writer() {
 /// Two kernels count to two, and a stream has waited for the first one.
 #[test]
 fn a_thread_that_acquires_a_counter_comes_after_all_that_counted() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.value_watched(INITIAL, FLAG);
     let wait = program.submit_learning(BLOCKING, "wait");
     program.run(A, "kernel", &writes(0x1000..0x1008));
@@ -220,7 +223,7 @@ fn a_thread_that_acquires_a_counter_comes_after_all_that_counted() {
 /// The same before a stream waits for the first time.
 #[test]
 fn a_wait_for_a_counter_comes_after_all_that_counted_before_the_first_wait() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "kernel", &writes(0x1000..0x1008));
     program.run(A, "count", &atomics(FLAG));
     program.run(B, "count", &atomics(FLAG));
@@ -235,7 +238,7 @@ fn a_wait_for_a_counter_comes_after_all_that_counted_before_the_first_wait() {
 #[test]
 fn a_thread_that_acquires_something_else_does_not_come_after_the_writer() {
     let other = FLAG.end..FLAG.end + 4;
-    let acquire: [fn(&mut Program, std::ops::Range<u64>); 3] = [
+    let acquire: [fn(&mut TestProgram, std::ops::Range<u64>); 3] = [
         |program, other| {
             program.run(B, "write of a value", &atomics(other.clone()));
             program.checker.acquired(HOST, other);
@@ -248,7 +251,7 @@ fn a_thread_that_acquires_something_else_does_not_come_after_the_writer() {
         },
     ];
     for acquire in acquire {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         program.run(A, "kernel", &writes(BYTES));
         program.run(A, "write of a value", &atomics(FLAG));
         acquire(&mut program, other.clone());
@@ -259,7 +262,7 @@ fn a_thread_that_acquires_something_else_does_not_come_after_the_writer() {
 
 #[test]
 fn a_thread_acquires_what_another_thread_has_written() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let [writer, reader] = [1, 2].map(software_gpu::order::ThreadId);
     for thread in [writer, reader] {
         program.checker.thread_started(None, thread);
@@ -274,7 +277,7 @@ fn a_thread_acquires_what_another_thread_has_written() {
 /// A host function may poll, too.
 #[test]
 fn a_host_function_that_acquires_a_flag_comes_after_its_writer() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let function = program.submit_learning(B, "host function");
     let behind = program.submit(B, "kernel");
     program.run(A, "copy", &writes(BYTES));
@@ -293,7 +296,7 @@ fn a_host_function_that_acquires_a_flag_comes_after_its_writer() {
 #[test]
 fn what_an_overlapping_kernel_has_stored_orders_what_sees_it() {
     for stream_waits in [true, false] {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         program.checker.value_watched(INITIAL, FLAG);
         for _ in 0..2 {
             let kernel = program.submit(A, "kernel");

@@ -5,7 +5,7 @@ use software_gpu::order::{ContextId, StreamId, StreamKind};
 
 #[test]
 fn the_legacy_stream_comes_after_blocking_streams_and_they_after_it() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(BLOCKING, "kernel", &writes(BYTES));
     program.run(LEGACY, "copy", &writes(BYTES));
     program.run(BLOCKING, "kernel", &writes(BYTES));
@@ -14,7 +14,7 @@ fn the_legacy_stream_comes_after_blocking_streams_and_they_after_it() {
 
 #[test]
 fn non_blocking_streams_take_no_part() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(LEGACY, "copy", &writes(BYTES));
     program.run(A, "kernel", &writes(BYTES));
     let found = program.only_finding();
@@ -39,7 +39,7 @@ is not in
 
 #[test]
 fn the_legacy_stream_comes_after_blocking_streams_that_are_gone() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let stream = StreamId(20);
     program
         .checker
@@ -52,7 +52,7 @@ fn the_legacy_stream_comes_after_blocking_streams_that_are_gone() {
 
 #[test]
 fn blocking_streams_are_ordered_by_a_legacy_operation_between_them() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let other = StreamId(20);
     program
         .checker
@@ -67,7 +67,7 @@ fn blocking_streams_are_ordered_by_a_legacy_operation_between_them() {
 
 #[test]
 fn each_context_has_its_own_legacy_stream() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let legacy = StreamId(30);
     program.checker.context_created(HOST, ContextId(2), legacy);
     program.run(BLOCKING, "kernel", &writes(BYTES));
@@ -77,7 +77,7 @@ fn each_context_has_its_own_legacy_stream() {
 
 #[test]
 fn synchronising_with_the_legacy_stream_covers_blocking_streams_alone() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(BLOCKING, "kernel", &writes(BYTES));
     program.run(A, "kernel", &writes(0x2000..0x2008));
     program.checker.stream_synchronized(HOST, LEGACY);

@@ -1,12 +1,12 @@
 //! Stream-ordered allocations.
 
 use super::program::*;
-use software_gpu::order::{Rule, StreamId};
+use software_gpu::order::{OrderRule, StreamId};
 use software_gpu::reports::Kind;
 
 #[test]
 fn a_life_in_one_stream_is_fine_and_so_is_the_next_one_at_its_address() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     for _ in 0..3 {
         program.allocate(A, BYTES, "scratch");
         program.run(A, "kernel", &writes(BYTES));
@@ -17,7 +17,7 @@ fn a_life_in_one_stream_is_fine_and_so_is_the_next_one_at_its_address() {
 
 #[test]
 fn addresses_are_reused_while_their_first_users_still_wait_in_the_stream() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.allocate(A, BYTES, "first");
     let one = program.submit(A, "one");
     program.free(A, BYTES.start);
@@ -31,7 +31,7 @@ fn addresses_are_reused_while_their_first_users_still_wait_in_the_stream() {
 
 #[test]
 fn a_pool_may_give_completed_memory_to_another_stream_without_an_edge() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.allocate(A, BYTES, "first");
     program.run(A, "kernel", &writes(BYTES));
     program.free(A, BYTES.start);
@@ -42,13 +42,13 @@ fn a_pool_may_give_completed_memory_to_another_stream_without_an_edge() {
 
 #[test]
 fn a_use_before_the_allocation_is_reported() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.allocate(A, BYTES, "scratch");
     program.run(B, "kernel", &writes(0x1010..0x1020));
     let found = program.only_finding();
     assert_eq!(
         (found.kind, found.rule),
-        (Kind::Lifetime, Rule::UsedBeforeAllocation)
+        (Kind::Lifetime, OrderRule::UsedBeforeAllocation)
     );
     assert_eq!(found.bytes, 0x1010..0x1020);
     assert_eq!(
@@ -64,7 +64,7 @@ fn a_use_before_the_allocation_is_reported() {
 
 #[test]
 fn an_event_behind_the_allocation_lets_another_stream_use_it() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.allocate(A, BYTES, "scratch");
     program.record(A, EVENT);
     program.wait(B, EVENT);
@@ -77,19 +77,19 @@ fn an_event_behind_the_allocation_lets_another_stream_use_it() {
 
 #[test]
 fn a_use_after_the_free_is_reported() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.allocate(A, BYTES, "scratch");
     program.free(A, BYTES.start);
     program.run(A, "kernel", &reads(BYTES));
     let found = program.only_finding();
-    assert_eq!(found.rule, Rule::UsedAfterFree);
+    assert_eq!(found.rule, OrderRule::UsedAfterFree);
     assert_eq!(found.missing, "free the memory after the kernel");
 }
 
 #[test]
 fn a_free_without_order_is_reported_whichever_runs_first() {
     for kernel_first in [true, false] {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         program.allocate(A, BYTES, "scratch");
         program.record(A, EVENT);
         program.wait(B, EVENT);
@@ -102,7 +102,7 @@ fn a_free_without_order_is_reported_whichever_runs_first() {
             program.execute(kernel, &reads(BYTES));
         }
         let found = program.only_finding();
-        assert_eq!(found.rule, Rule::FreedWithoutOrder);
+        assert_eq!(found.rule, OrderRule::FreedWithoutOrder);
         assert_eq!(
             found.missing,
             "record an event on stream 14 after the kernel (cuEventRecord); make stream 13 wait for it before the free (cuStreamWaitEvent)"
@@ -112,7 +112,7 @@ fn a_free_without_order_is_reported_whichever_runs_first() {
 
 #[test]
 fn memory_with_a_new_owner_is_reported_with_both() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let other = StreamId(20);
     program.checker.stream_created(
         HOST,
@@ -128,7 +128,7 @@ fn memory_with_a_new_owner_is_reported_with_both() {
     program.allocate(other, BYTES, "the second batch");
     program.execute(kernel, &reads(BYTES));
     let found = program.only_finding();
-    assert_eq!(found.rule, Rule::Reused);
+    assert_eq!(found.rule, OrderRule::Reused);
     assert_eq!(
         found.allocation.map(|owner| owner.description.what),
         Some("the first batch".into())
@@ -141,7 +141,7 @@ fn memory_with_a_new_owner_is_reported_with_both() {
 
 #[test]
 fn a_free_that_waits_for_the_device_ends_all_history() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.allocated(BYTES, "buffer".into());
     program.run(A, "kernel", &writes(BYTES));
     program.checker.freed(BYTES);
@@ -152,17 +152,17 @@ fn a_free_that_waits_for_the_device_ends_all_history() {
 
 #[test]
 fn plain_allocations_can_be_freed_in_stream_order() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.allocated(BYTES, "buffer".into());
     program.run(B, "kernel", &writes(BYTES));
     program.free(A, BYTES.start);
-    assert_eq!(program.only_finding().rule, Rule::FreedWithoutOrder);
+    assert_eq!(program.only_finding().rule, OrderRule::FreedWithoutOrder);
 }
 
 #[test]
 fn the_host_waits_for_uses_before_it_frees_a_pools_memory() {
     for waits in [true, false] {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         program.allocate(A, BYTES, "scratch");
         program.run(A, "kernel", &writes(BYTES));
         if waits {
@@ -183,8 +183,8 @@ fn the_host_waits_for_uses_before_it_frees_a_pools_memory() {
         };
         let [allocation, kernel] = ["allocation", "kernel"].map(synchronise);
         let expected = [
-            (Rule::UsedBeforeAllocation, &*allocation),
-            (Rule::FreedWithoutOrder, &*kernel),
+            (OrderRule::UsedBeforeAllocation, &*allocation),
+            (OrderRule::FreedWithoutOrder, &*kernel),
         ];
         assert_eq!(missing, if waits { &[][..] } else { &expected });
     }

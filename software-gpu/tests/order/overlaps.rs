@@ -4,7 +4,7 @@ use super::program::*;
 use software_gpu::memory::Accesses;
 use software_gpu::order::{OperationId, StreamId};
 
-impl Program {
+impl TestProgram {
     fn launch(&mut self, stream: StreamId, what: &'static str, programmatic: bool) -> OperationId {
         let operation = self.submit(stream, what);
         self.checker.launched(HOST, operation, programmatic);
@@ -31,7 +31,7 @@ fn nothing() -> Accesses {
 
 #[test]
 fn a_kernel_that_does_not_wait_races_with_the_one_before() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let first = program.launch(A, "kernel `first`", false);
     program.execute(first, &writes(BYTES));
     let second = program.launch(A, "kernel `second`", true);
@@ -50,7 +50,7 @@ fn a_kernel_that_does_not_wait_races_with_the_one_before() {
 
 #[test]
 fn a_kernel_that_waits_comes_after_the_one_before() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let first = program.launch(A, "kernel `first`", false);
     program.execute(first, &writes(BYTES));
     let second = program.launch(A, "kernel `second`", true);
@@ -60,7 +60,7 @@ fn a_kernel_that_waits_comes_after_the_one_before() {
 
 #[test]
 fn a_kernel_comes_after_what_the_one_before_began_after() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "copy", &writes(BYTES));
     let first = program.launch(A, "kernel `first`", false);
     program.execute(first, &nothing());
@@ -73,7 +73,7 @@ fn a_kernel_comes_after_what_the_one_before_began_after() {
 #[test]
 fn a_chain_of_kernels_is_as_strong_as_its_waits() {
     for waits in [true, false] {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         let first = program.launch(A, "kernel `first`", false);
         program.execute(first, &writes(BYTES));
         let second = program.launch(A, "kernel `second`", true);
@@ -87,7 +87,7 @@ fn a_chain_of_kernels_is_as_strong_as_its_waits() {
 #[test]
 fn something_in_between_makes_the_kernel_wait() {
     for between in 0..3 {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         let first = program.launch(A, "kernel `first`", false);
         program.execute(first, &writes(BYTES));
         match between {
@@ -108,7 +108,7 @@ fn something_in_between_makes_the_kernel_wait() {
 
 #[test]
 fn what_comes_behind_comes_after_both() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let first = program.launch(A, "kernel `first`", false);
     program.execute(first, &writes(0x1000..0x1010));
     let second = program.launch(A, "kernel `second`", true);
@@ -121,7 +121,7 @@ fn what_comes_behind_comes_after_both() {
 /// The host waited for the first before it launched the second.
 #[test]
 fn a_kernel_comes_after_what_the_host_waited_for() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let first = program.launch(A, "kernel `first`", false);
     program.execute(first, &writes(BYTES));
     program.checker.stream_synchronized(HOST, A);

@@ -19,7 +19,7 @@ pub const EVENT: EventId = EventId(3);
 pub const BYTES: Range<u64> = 0x1000..0x1100;
 
 /// One context with its legacy stream, a blocking stream and two non-blocking ones.
-pub struct Program {
+pub struct TestProgram {
     pub checker: Checker,
     last: u64,
 }
@@ -45,7 +45,7 @@ pub fn atomics(range: Range<u64>) -> Accesses {
     }
 }
 
-impl Program {
+impl TestProgram {
     pub fn new() -> Self {
         let mut checker = Checker::new();
         checker.context_created(HOST, CONTEXT, LEGACY);

@@ -8,9 +8,9 @@ use software_gpu::order::{
 };
 
 /// Numbers that are the same in every run.
-struct Random(fastrand::Rng);
+struct SeededRandom(fastrand::Rng);
 
-impl Random {
+impl SeededRandom {
     fn below(&mut self, bound: u64) -> u64 {
         self.0.u64(..bound)
     }
@@ -33,7 +33,7 @@ impl Random {
     }
 }
 
-fn any_call(checker: &mut Checker, random: &mut Random) {
+fn any_call(checker: &mut Checker, random: &mut SeededRandom) {
     let [thread, other] = [(); 2].map(|()| ThreadId(random.below(4)));
     let [operation, node] = [(); 2].map(|()| OperationId(random.below(6)));
     let (stream, event) = (StreamId(random.below(4)), EventId(random.below(3)));
@@ -69,7 +69,7 @@ fn any_call(checker: &mut Checker, random: &mut Random) {
 
 #[test]
 fn no_sequence_of_calls_panics() {
-    let mut random = Random(fastrand::Rng::with_seed(1));
+    let mut random = SeededRandom(fastrand::Rng::with_seed(1));
     let mut findings = 0;
     for program in 0..1_000 {
         let mut checker = Checker::with_room(program % 20);

@@ -3,12 +3,12 @@
 use std::ops::Range;
 
 use super::program::*;
-use software_gpu::order::{Rule, StreamId, StreamKind};
+use software_gpu::order::{OrderRule, StreamId, StreamKind};
 use software_gpu::reports::Kind;
 
 #[test]
 fn operations_of_one_stream_are_ordered() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "kernel `scale`", &writes(BYTES));
     program.run(A, "copy", &reads(BYTES));
     program.assert_silent();
@@ -16,12 +16,12 @@ fn operations_of_one_stream_are_ordered() {
 
 #[test]
 fn a_missing_event_is_reported_with_both_sides_the_bytes_and_the_edge() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.allocated(0x1000..0x2000, "buffer".into());
     program.run(A, "kernel `scale`", &writes(0x1000..0x1200));
     program.run(B, "copy from device to host", &reads(0x1100..0x1300));
     let found = program.only_finding();
-    assert_eq!((found.kind, found.rule), (Kind::Race, Rule::Race));
+    assert_eq!((found.kind, found.rule), (Kind::Race, OrderRule::Race));
     assert_eq!(found.bytes, 0x1100..0x1200);
     let text = found.to_string();
     for part in [
@@ -37,7 +37,7 @@ fn a_missing_event_is_reported_with_both_sides_the_bytes_and_the_edge() {
 
 #[test]
 fn a_wait_joins_the_last_record_at_the_time_of_the_call() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "kernel", &writes(BYTES));
     program.record(A, EVENT);
     program.wait(B, EVENT);
@@ -57,7 +57,7 @@ fn a_wait_joins_the_last_record_at_the_time_of_the_call() {
 
 #[test]
 fn the_host_comes_after_what_it_waited_for() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "copy", &writes(BYTES));
     program.host_reads(HOST, BYTES);
     let found = program.only_finding();
@@ -82,7 +82,7 @@ fn reads_and_atomics_meet_their_like() {
         (writes(BYTES), writes(BYTES), true),
         (writes(BYTES), writes(0x1100..0x1200), false),
     ] {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         program.run(A, "first", &first);
         program.run(B, "second", &second);
         assert_eq!(
@@ -95,7 +95,7 @@ fn reads_and_atomics_meet_their_like() {
 
 #[test]
 fn of_several_those_are_reported_that_no_other_one_came_after() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "early", &writes(0x1000..0x1010));
     program.run(BLOCKING, "late", &writes(0x1040..0x1050));
     program.run(BLOCKING, "later", &writes(0x1020..0x1030));
@@ -115,7 +115,7 @@ fn of_several_those_are_reported_that_no_other_one_came_after() {
 /// The advice follows the order of the calls, whichever operation happened to run first.
 #[test]
 fn what_was_called_first_is_meant_to_come_first() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let kernel = program.submit(A, "kernel");
     program.record(A, EVENT);
     program.record(B, EVENT);
@@ -138,7 +138,7 @@ fn what_was_called_first_is_meant_to_come_first() {
 
 #[test]
 fn a_wait_for_an_event_that_was_never_recorded_has_no_effect() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.wait(B, EVENT);
     program.run(A, "kernel", &writes(BYTES));
     program.record(A, EVENT);
@@ -151,7 +151,7 @@ fn a_wait_for_an_event_that_was_never_recorded_has_no_effect() {
 
 #[test]
 fn an_event_recorded_again_elsewhere_no_longer_stands_for_the_first_stream() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "kernel", &writes(BYTES));
     program.record(A, EVENT);
     program.record(BLOCKING, EVENT);
@@ -167,7 +167,7 @@ fn an_event_recorded_again_elsewhere_no_longer_stands_for_the_first_stream() {
 
 #[test]
 fn a_wait_behind_the_use_and_a_record_without_a_wait_are_named() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.run(A, "kernel", &writes(BYTES));
     program.record(A, EVENT);
     program.run(B, "copy", &reads(BYTES));
@@ -190,7 +190,7 @@ fn a_wait_behind_the_use_and_a_record_without_a_wait_are_named() {
 
 #[test]
 fn a_loop_has_one_key() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     for _ in 0..3 {
         program.run(A, "kernel", &writes(BYTES));
         program.run(B, "copy", &reads(BYTES));
@@ -225,7 +225,7 @@ fn two_operations_of_one_kind_are_told_apart_in_the_first_line() {
             "nothing makes the later copy wait for the earlier copy",
         ),
     ] {
-        let mut program = Program::new();
+        let mut program = TestProgram::new();
         program.run(A, first, &writes(BYTES));
         program.run(B, second, &writes(BYTES));
         let text = program.only_finding().to_string();
@@ -236,7 +236,7 @@ fn two_operations_of_one_kind_are_told_apart_in_the_first_line() {
 /// One missing event, whichever bytes a round uses, whichever side runs first and however large the last piece is.
 #[test]
 fn rounds_of_a_loop_are_one_mistake() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     for (round, copy) in ["copy of 64 bytes", "copy of 64 bytes", "copy of 8 bytes"]
         .into_iter()
         .enumerate()
@@ -267,8 +267,8 @@ fn calls_of_unknown_and_of_other_lines_are_mistakes_of_their_own() {
     use software_gpu::order::{Description, Locate, OperationId};
     use std::sync::Arc;
 
-    struct Place(Option<&'static str>, u64);
-    impl Locate for Place {
+    struct ReportedSite(Option<&'static str>, u64);
+    impl Locate for ReportedSite {
         fn locate(&self) -> Option<String> {
             self.0.map(str::to_owned)
         }
@@ -276,8 +276,8 @@ fn calls_of_unknown_and_of_other_lines_are_mistakes_of_their_own() {
             self.1
         }
     }
-    let mistake = |place: Place| {
-        let mut program = Program::new();
+    let mistake = |place: ReportedSite| {
+        let mut program = TestProgram::new();
         let kernel = OperationId(1000);
         let what = Description::new("kernel").at(Arc::new(place));
         program.checker.submitted(HOST, A, kernel, &[], what);
@@ -285,21 +285,24 @@ fn calls_of_unknown_and_of_other_lines_are_mistakes_of_their_own() {
         program.run(B, "copy", &reads(BYTES));
         program.only_finding().mistake()
     };
-    let line = mistake(Place(Some("main.rs:1"), 1));
+    let line = mistake(ReportedSite(Some("main.rs:1"), 1));
     assert_eq!(
         line,
-        mistake(Place(Some("main.rs:1"), 2)),
+        mistake(ReportedSite(Some("main.rs:1"), 2)),
         "an unrolled loop"
     );
-    assert_ne!(line, mistake(Place(Some("main.rs:2"), 1)));
-    assert_ne!(mistake(Place(None, 1)), mistake(Place(None, 2)));
+    assert_ne!(line, mistake(ReportedSite(Some("main.rs:2"), 1)));
+    assert_ne!(
+        mistake(ReportedSite(None, 1)),
+        mistake(ReportedSite(None, 2))
+    );
 }
 
 #[test]
 fn a_stream_with_a_name_is_called_by_it_until_it_is_destroyed() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     program.checker.stream_named(A, "copy in");
-    let race = |program: &mut Program, bytes: Range<u64>| {
+    let race = |program: &mut TestProgram, bytes: Range<u64>| {
         program.run(A, "kernel", &writes(bytes.clone()));
         program.record(A, EVENT);
         program.run(B, "copy", &reads(bytes));
@@ -330,7 +333,7 @@ fn locations_are_asked_for_by_reports_alone() {
         ASKED.fetch_add(1, Ordering::Relaxed);
         Some("src/main.rs:42".to_owned())
     };
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let kernel = software_gpu::order::OperationId(1000);
     let what = software_gpu::order::Description::new("kernel").at(Arc::new(locate));
     program.checker.submitted(HOST, A, kernel, &[], what);
@@ -349,7 +352,7 @@ fn locations_are_asked_for_by_reports_alone() {
 fn what_is_unknown_is_ignored() {
     use software_gpu::order::{ContextId, EventId, OperationId, StreamId, ThreadId};
 
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let (stream, operation) = (StreamId(99), OperationId(99));
     let checker = &mut program.checker;
     checker.submitted(HOST, stream, operation, &[operation], "nothing".into());
@@ -380,7 +383,7 @@ fn what_is_unknown_is_ignored() {
 /// The copy out comes after the kernel already: the edge from the copy in to the kernel orders it too.
 #[test]
 fn one_missing_event_asks_for_one_edge() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let out = StreamId(15);
     let kind = StreamKind::NonBlocking;
     program.checker.stream_created(HOST, out, CONTEXT, kind);
@@ -405,7 +408,7 @@ fn one_missing_event_asks_for_one_edge() {
 /// Two edges are missing, and the first operation comes before the last one by both of them.
 #[test]
 fn a_path_of_missing_edges_orders_its_ends() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let out = StreamId(15);
     let kind = StreamKind::NonBlocking;
     program.checker.stream_created(HOST, out, CONTEXT, kind);
@@ -423,7 +426,7 @@ fn a_path_of_missing_edges_orders_its_ends() {
 /// A wait says nothing of what was submitted to the first stream after the record.
 #[test]
 fn an_edge_does_not_repair_what_comes_after_its_beginning() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let other = 0x2000..0x2100;
     program.run(A, "first copy", &writes(BYTES));
     program.run(B, "first kernel", &reads(BYTES));
@@ -437,7 +440,7 @@ fn an_edge_does_not_repair_what_comes_after_its_beginning() {
 /// Nor of what the second stream was given before the wait.
 #[test]
 fn an_edge_does_not_repair_what_comes_before_its_end() {
-    let mut program = Program::new();
+    let mut program = TestProgram::new();
     let other = 0x2000..0x2100;
     let early = program.submit(B, "first kernel");
     program.run(A, "first copy", &writes(other.clone()));

@@ -1,7 +1,7 @@
 //! The model against what was measured on an H200, within 8 %.
 
-use crate::timeline_support::{Kernel, MIB, Program};
-use software_gpu::timeline::{CopyKind, OpId, Profile, StreamId, Time, Timeline, Work};
+use crate::timeline_support::{MIB, TestKernel, TestProgram};
+use software_gpu::timeline::{CopyKind, OpId, OperationStage, Profile, StreamId, Time, Timeline};
 
 use CopyKind::{DeviceToDevice, DeviceToHost, HostToDevice};
 
@@ -21,8 +21,8 @@ fn assert_near(modelled: f64, measured: f64) {
 }
 
 /// Runs what `body` submits to one stream and returns the milliseconds between events before and after it.
-fn timed(body: impl FnOnce(&mut Program, StreamId)) -> f64 {
-    let mut program = Program::new(8);
+fn timed(body: impl FnOnce(&mut TestProgram, StreamId)) -> f64 {
+    let mut program = TestProgram::new(8);
     let [stream] = program.streams();
     let start = program.record(stream);
     body(&mut program, stream);
@@ -32,8 +32,8 @@ fn timed(body: impl FnOnce(&mut Program, StreamId)) -> f64 {
 }
 
 /// The same for work on streams that fork from the first and join into it.
-fn fork_join<const N: usize>(body: impl FnOnce(&mut Program, [StreamId; N])) -> f64 {
-    let mut program = Program::new(8);
+fn fork_join<const N: usize>(body: impl FnOnce(&mut TestProgram, [StreamId; N])) -> f64 {
+    let mut program = TestProgram::new(8);
     let streams: [StreamId; N] = program.streams();
     let start = program.record(streams[0]);
     for &stream in &streams[1..] {
@@ -85,17 +85,20 @@ fn elementwise_kernels() {
         (64, 4, 256, 131.1),
     ] {
         let ms = timed(|program, stream| {
-            program.kernel(stream, &Kernel::elementwise(mib * MIB, per_thread, threads));
+            program.kernel(
+                stream,
+                &TestKernel::elementwise(mib * MIB, per_thread, threads),
+            );
         });
         assert_near(ms * 1e3, measured);
     }
 }
 
 /// Microseconds for `count` kernels queued in one stream behind one that keeps it busy until all are submitted.
-fn queued(count: usize, kernel: &Kernel) -> f64 {
-    let mut program = Program::new(8);
+fn queued(count: usize, kernel: &TestKernel) -> f64 {
+    let mut program = TestProgram::new(8);
     let [stream] = program.streams();
-    program.kernel(stream, &Kernel::spin(1, 1000.0));
+    program.kernel(stream, &TestKernel::spin(1, 1000.0));
     let start = program.record(stream);
     for _ in 0..count {
         program.kernel(stream, kernel);
@@ -107,22 +110,22 @@ fn queued(count: usize, kernel: &Kernel) -> f64 {
 
 #[test]
 fn kernels_that_depend_on_each_other() {
-    let null = Kernel::spin(1, 0.0);
+    let null = TestKernel::spin(1, 0.0);
     assert_near((queued(50, &null) - queued(1, &null)) / 49.0, 1.43);
 }
 
 #[test]
 fn kernels_that_do_not_depend_on_each_other() {
     let ms = |streams: usize| {
-        let mut program = Program::new(32);
+        let mut program = TestProgram::new(32);
         let [gate] = program.streams();
-        program.kernel(gate, &Kernel::spin(1, 2000.0));
+        program.kernel(gate, &TestKernel::spin(1, 2000.0));
         let start = program.record(gate);
         let mut ends = Vec::new();
         for _ in 0..streams {
             let [stream] = program.streams();
             program.wait(stream, start);
-            program.kernel(stream, &Kernel::spin(1, 100.0));
+            program.kernel(stream, &TestKernel::spin(1, 100.0));
             ends.push(program.record(stream));
         }
         program.run();
@@ -153,7 +156,7 @@ fn copies_chained_in_one_stream() {
     ] {
         let ms = |copies: u64| {
             timed(|program, stream| {
-                program.kernel(stream, &Kernel::spin(1, 1000.0));
+                program.kernel(stream, &TestKernel::spin(1, 1000.0));
                 for _ in 0..copies {
                     program.copy(stream, kind, kib << 10);
                 }
@@ -184,7 +187,7 @@ fn three_way(bytes: u64, chunks: u64) -> f64 {
             program.copy(up, HostToDevice, chunk);
             let arrived = program.record(up);
             program.wait(compute, arrived);
-            program.kernel(compute, &Kernel::elementwise(chunk / 4, 4, 256));
+            program.kernel(compute, &TestKernel::elementwise(chunk / 4, 4, 256));
             let computed = program.record(compute);
             program.wait(down, computed);
             program.copy(down, DeviceToHost, chunk);
@@ -231,10 +234,10 @@ fn the_best_chunk_counts() {
 #[test]
 fn four_kernels_between_copies() {
     let bytes = 24_000_000 * 4;
-    let stage = |program: &mut Program, stream, bytes: u64| {
+    let stage = |program: &mut TestProgram, stream, bytes: u64| {
         program.copy(stream, HostToDevice, bytes);
         for _ in 0..4 {
-            program.kernel(stream, &Kernel::elementwise(bytes / 4, 1, 256));
+            program.kernel(stream, &TestKernel::elementwise(bytes / 4, 1, 256));
         }
         program.copy(stream, DeviceToHost, bytes);
     };
@@ -251,9 +254,9 @@ fn four_kernels_between_copies() {
 /// on 1 GiB, made these 1529 µs.
 #[test]
 fn a_copy_beside_memory_bound_kernels() {
-    let kernels = |program: &mut Program, stream| {
+    let kernels = |program: &mut TestProgram, stream| {
         for _ in 0..3 {
-            program.kernel(stream, &Kernel::elementwise(256 * MIB, 4, 256));
+            program.kernel(stream, &TestKernel::elementwise(256 * MIB, 4, 256));
         }
     };
     let alone = timed(kernels);
@@ -277,7 +280,7 @@ fn a_copy_beside_memory_bound_kernels() {
 #[test]
 fn simple_multi_copy() {
     const ROUNDS: usize = 10;
-    let kernel = Kernel::elementwise(4 * MIB, 1, 256);
+    let kernel = TestKernel::elementwise(4 * MIB, 1, 256);
     let serial = timed(|program, stream| {
         for _ in 0..ROUNDS {
             program.copy(stream, HostToDevice, 16 * MIB);
@@ -299,13 +302,13 @@ fn simple_multi_copy() {
 
 /// Microseconds for `streams` streams of two 100 µs kernels each, issued stream by stream behind a gate.
 fn depth_first(connections: u32, streams: usize) -> f64 {
-    let mut program = Program::new(connections);
-    let kernel = Kernel::spin(1, 100.0);
+    let mut program = TestProgram::new(connections);
+    let kernel = TestKernel::spin(1, 100.0);
     let streams: Vec<StreamId> = (0..streams)
         .map(|_| program.timeline.add_stream(0, 0))
         .collect();
     let [gate] = program.streams();
-    program.kernel(gate, &Kernel::spin(1, 5000.0));
+    program.kernel(gate, &TestKernel::spin(1, 5000.0));
     let start = program.record(gate);
     let mut ends = Vec::new();
     for stream in streams {
@@ -349,7 +352,7 @@ fn issue_order_makes_no_difference() {
             let stages = if out { 3 } else { 2 };
             let mut stage = |stage, stream| match stage {
                 0 => program.copy(stream, HostToDevice, 4 * MIB),
-                1 => program.kernel(stream, &Kernel::spin(1, 80.0)),
+                1 => program.kernel(stream, &TestKernel::spin(1, 80.0)),
                 _ => program.copy(stream, DeviceToHost, 4 * MIB),
             };
             for i in 0..8 * stages {
@@ -370,8 +373,8 @@ fn issue_order_makes_no_difference() {
 
 #[test]
 fn no_more_than_128_grids_are_resident() {
-    let mut program = Program::new(32);
-    let kernel = Kernel::spin(1, 5000.0);
+    let mut program = TestProgram::new(32);
+    let kernel = TestKernel::spin(1, 5000.0);
     let kernels: Vec<OpId> = (0..200)
         .map(|_| {
             let [stream] = program.streams();
@@ -393,18 +396,18 @@ fn no_more_than_128_grids_are_resident() {
 
 #[test]
 fn urgent_blocks_are_placed_first_but_do_not_pre_empt() {
-    let mut program = Program::new(8);
+    let mut program = TestProgram::new(8);
     let low = program.timeline.add_stream(0, 0);
     let high = program.timeline.add_stream(0, -5);
     let big = program.kernel(
         low,
-        &Kernel {
+        &TestKernel {
             blocks: 100 * 132 * 16,
-            ..Kernel::spin(1, 10.0)
+            ..TestKernel::spin(1, 10.0)
         },
     );
     program.host = Time::from_micros(500.0);
-    let urgent = program.kernel(high, &Kernel::spin(1, 1.0));
+    let urgent = program.kernel(high, &TestKernel::spin(1, 1.0));
     program.run();
     let wait = program.interval(urgent).1.as_micros() - 500.0;
     assert!((1.0..30.0).contains(&wait), "{wait} µs");
@@ -420,7 +423,7 @@ fn devices_run_side_by_side_and_peers_copy_at_the_links_rate() {
     let profile = Profile::h200();
     let mut timeline = Timeline::new(&[profile.clone(), profile.clone()], 8);
     let streams = [0, 1].map(|device| timeline.add_stream(device, 0));
-    let copy = |kind| Work::Copy {
+    let copy = |kind| OperationStage::Copy {
         kind,
         bytes: BYTES,
         rows: 1,
@@ -480,7 +483,7 @@ fn copies_between_devices_share_the_ports_at_both_ends() {
                 let stream = timeline.add_stream(device, 0);
                 let kind = CopyKind::PeerToPeer { from, to };
                 let (bytes, rows, pageable) = (BYTES, 1, false);
-                let work = Work::Copy {
+                let work = OperationStage::Copy {
                     kind,
                     bytes,
                     rows,

@@ -1,9 +1,9 @@
 //! The laws of the model, each by itself: engines, notes, phases, the L2 cache, early launches.
 
-use crate::timeline_support::{MIB, Program};
+use crate::timeline_support::{MIB, TestProgram};
 use software_gpu::timeline::{
-    BlockTime, CopyKind, Coupling, Happening, KernelCost, Manner, OpId, Profile, Time, Timeline,
-    Work,
+    BlockTime, CopyKind, Coupling, Happening, KernelCost, Manner, OpId, OperationStage, Profile,
+    Time, Timeline,
 };
 
 use CopyKind::{DeviceToHost, HostToDevice};
@@ -29,7 +29,7 @@ fn one_engine_runs_one_direction_at_a_time() {
         let mut profile = Profile::h200();
         profile.device.async_engine_count = engines;
         let mut timeline = Timeline::new(&[profile], 8);
-        let copy = |kind| Work::Copy {
+        let copy = |kind| OperationStage::Copy {
             kind,
             bytes: 64 * MIB,
             rows: 1,
@@ -52,13 +52,13 @@ fn one_engine_runs_one_direction_at_a_time() {
 #[test]
 fn the_device_does_not_see_a_note() {
     let gap = |notes: usize| {
-        let mut program = Program::new(8);
+        let mut program = TestProgram::new(8);
         let [stream] = program.streams();
         let first = program.copy(stream, HostToDevice, MIB);
         for _ in 0..notes {
             program
                 .timeline
-                .submit(stream, program.host, Work::Note, &[]);
+                .submit(stream, program.host, OperationStage::Note, &[]);
         }
         let second = program.copy(stream, DeviceToHost, MIB);
         program.run();
@@ -74,7 +74,7 @@ fn a_note_alone_comes_when_it_is_submitted_and_nobody_tells_of_it() {
     let mut timeline = Timeline::new(&[Profile::h200()], 8);
     let stream = timeline.add_stream(0, 0);
     let at = Time::from_nanos(700);
-    let note = timeline.submit(stream, at, Work::Note, &[]);
+    let note = timeline.submit(stream, at, OperationStage::Note, &[]);
     run(&mut timeline, &KernelCost::default());
     assert_eq!(timeline.finished_at(note), Some(at));
     assert_eq!(timeline.seen_to_end(note), None);
@@ -85,7 +85,7 @@ fn a_note_alone_comes_when_it_is_submitted_and_nobody_tells_of_it() {
 fn second_kernel(of_first: Manner, at: Time, manner: Manner) -> [Time; 2] {
     let mut timeline = Timeline::new(&[Profile::h200()], 8);
     let stream = timeline.add_stream(0, 0);
-    let work = Work::Kernel {
+    let work = OperationStage::Kernel {
         blocks: 1,
         threads_per_block: 32,
         registers_per_thread: 16,
@@ -126,7 +126,7 @@ fn the_kernels_of_one_launch_of_a_graph_follow_each_other_sooner() {
     let mut other = Timeline::new(&[Profile::h200()], 8);
     let marks = other.add_stream(0, 0);
     let [one, another] = [(); 2].map(|()| {
-        let launch = other.submit(marks, Time::ZERO, Work::Marker, &[]);
+        let launch = other.submit(marks, Time::ZERO, OperationStage::Marker, &[]);
         Manner {
             launch: Some(launch),
             ..Manner::default()
@@ -147,7 +147,7 @@ fn kernel(sms: u64, per_sm: u64, block: BlockTime) -> f64 {
     let mut timeline = Timeline::new(&[Profile::h200()], 8);
     let stream = timeline.add_stream(0, 0);
     let blocks = sms * per_sm;
-    let work = Work::Kernel {
+    let work = OperationStage::Kernel {
         blocks,
         threads_per_block: 256,
         registers_per_thread: 32,

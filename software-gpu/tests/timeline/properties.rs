@@ -4,19 +4,19 @@ use std::sync::LazyLock;
 
 use proptest::prelude::*;
 use software_gpu::timeline::{
-    BlockTime, CopyKind, Coupling, Happening, KernelCost, Manner, OpId, Profile, StreamId, Time,
-    Timeline, Work,
+    BlockTime, CopyKind, Coupling, Happening, KernelCost, Manner, OpId, OperationStage, Profile,
+    StreamId, Time, Timeline,
 };
 
 const STREAMS: usize = 6;
 static H200: LazyLock<Profile> = LazyLock::new(Profile::h200);
 
 #[derive(Clone, Debug)]
-struct Step {
+struct ProgramStep {
     stream: usize,
     /// Host time since the step before, in nanoseconds.
     pause: u64,
-    work: Work,
+    work: OperationStage,
     /// Distances back to operations that this one waits for as well.
     after: Vec<usize>,
     cost: KernelCost,
@@ -27,10 +27,10 @@ struct Step {
 }
 
 #[derive(Clone, Debug)]
-struct Program {
+struct RandomProgram {
     connections: u32,
     priorities: Vec<i32>,
-    steps: Vec<Step>,
+    steps: Vec<ProgramStep>,
 }
 
 fn coupling() -> impl Strategy<Value = Coupling> {
@@ -67,10 +67,10 @@ fn block() -> impl Strategy<Value = BlockTime> {
         )
 }
 
-fn kernel() -> impl Strategy<Value = (Work, KernelCost)> {
+fn kernel() -> impl Strategy<Value = (OperationStage, KernelCost)> {
     let runs = prop::collection::vec((1u64..2_000, block()), 0..12);
     (1u32..=1024, 0u32..=64, 0u32..60_000, runs).prop_map(|(threads, registers, shared, runs)| {
-        let work = Work::Kernel {
+        let work = OperationStage::Kernel {
             blocks: runs.iter().map(|(count, _)| count).sum(),
             threads_per_block: threads,
             registers_per_thread: registers,
@@ -80,40 +80,42 @@ fn kernel() -> impl Strategy<Value = (Work, KernelCost)> {
     })
 }
 
-fn copy() -> impl Strategy<Value = Work> {
+fn copy() -> impl Strategy<Value = OperationStage> {
     let kind = prop::sample::select(vec![
         CopyKind::HostToDevice,
         CopyKind::DeviceToHost,
         CopyKind::DeviceToDevice,
         CopyKind::HostToHost,
     ]);
-    (kind, 0u64..50_000_000, any::<bool>()).prop_map(|(kind, bytes, pageable)| Work::Copy {
-        kind,
-        bytes,
-        rows: 1,
-        pageable,
+    (kind, 0u64..50_000_000, any::<bool>()).prop_map(|(kind, bytes, pageable)| {
+        OperationStage::Copy {
+            kind,
+            bytes,
+            rows: 1,
+            pageable,
+        }
     })
 }
 
-fn work() -> impl Strategy<Value = (Work, KernelCost)> {
+fn work() -> impl Strategy<Value = (OperationStage, KernelCost)> {
     let plain = |work| (work, KernelCost::default());
     prop_oneof![
         4 => kernel(),
         4 => copy().prop_map(plain),
-        1 => (0u64..50_000_000).prop_map(move |bytes| plain(Work::Set { bytes })),
-        2 => Just(plain(Work::Marker)),
-        1 => Just(plain(Work::Note)),
-        1 => Just(plain(Work::Timestamp)),
-        1 => Just(plain(Work::Upload)),
-        1 => Just(plain(Work::HostFunction)),
+        1 => (0u64..50_000_000).prop_map(move |bytes| plain(OperationStage::Set { bytes })),
+        2 => Just(plain(OperationStage::Marker)),
+        1 => Just(plain(OperationStage::Note)),
+        1 => Just(plain(OperationStage::Timestamp)),
+        1 => Just(plain(OperationStage::Upload)),
+        1 => Just(plain(OperationStage::HostFunction)),
     ]
 }
 
-fn step() -> impl Strategy<Value = Step> {
+fn step() -> impl Strategy<Value = ProgramStep> {
     let after = prop::collection::vec(1usize..20, 0..3);
     let step = (0..STREAMS, 0u64..20_000, work(), after, any::<[bool; 2]>());
     step.prop_map(
-        |(stream, pause, (work, cost), after, [early, of_graph])| Step {
+        |(stream, pause, (work, cost), after, [early, of_graph])| ProgramStep {
             stream,
             pause,
             work,
@@ -125,10 +127,10 @@ fn step() -> impl Strategy<Value = Step> {
     )
 }
 
-fn program() -> impl Strategy<Value = Program> {
+fn program() -> impl Strategy<Value = RandomProgram> {
     let priorities = prop::collection::vec(-5i32..=0, STREAMS);
     let steps = prop::collection::vec(step(), 1..40);
-    (1u32..=8, priorities, steps).prop_map(|(connections, priorities, steps)| Program {
+    (1u32..=8, priorities, steps).prop_map(|(connections, priorities, steps)| RandomProgram {
         connections,
         priorities,
         steps,
@@ -148,20 +150,22 @@ enum Driving<'a> {
     Forgetful,
 }
 
-struct Run<'a> {
-    program: &'a Program,
+struct ProgramRun<'a> {
+    program: &'a RandomProgram,
     timeline: Timeline,
     happenings: Vec<Happening>,
 }
 
-impl Run<'_> {
+impl ProgramRun<'_> {
     fn step_to(&mut self, limit: Time) {
         while let Some(happening) = self.timeline.step(limit) {
             if let Happening::Started { op, at } = happening {
                 let step = &self.program.steps[op.index() as usize];
                 match step.work {
-                    Work::Kernel { .. } => self.timeline.set_kernel_cost(op, step.cost.clone()),
-                    Work::HostFunction => self
+                    OperationStage::Kernel { .. } => {
+                        self.timeline.set_kernel_cost(op, step.cost.clone())
+                    }
+                    OperationStage::HostFunction => self
                         .timeline
                         .complete_host_function(op, Time::from_micros(3.0)),
                     _ => {}
@@ -173,14 +177,14 @@ impl Run<'_> {
     }
 }
 
-fn run(program: &Program, driving: Driving) -> Vec<Happening> {
+fn run(program: &RandomProgram, driving: Driving) -> Vec<Happening> {
     let mut timeline = Timeline::new(std::slice::from_ref(&*H200), program.connections);
     let streams: Vec<StreamId> = program
         .priorities
         .iter()
         .map(|&p| timeline.add_stream(0, p))
         .collect();
-    let mut run = Run {
+    let mut run = ProgramRun {
         program,
         timeline,
         happenings: Vec::new(),
@@ -219,14 +223,14 @@ fn run(program: &Program, driving: Driving) -> Vec<Happening> {
     run.happenings
 }
 
-fn dependencies(step: &Step, index: usize) -> impl Iterator<Item = usize> {
+fn dependencies(step: &ProgramStep, index: usize) -> impl Iterator<Item = usize> {
     step.after
         .iter()
         .filter_map(move |back| index.checked_sub(*back))
 }
 
 /// Start and end of each operation.
-fn intervals(program: &Program, happenings: &[Happening]) -> Vec<(Time, Time)> {
+fn intervals(program: &RandomProgram, happenings: &[Happening]) -> Vec<(Time, Time)> {
     let mut intervals = vec![(None, None); program.steps.len()];
     for happening in happenings {
         match *happening {
@@ -244,14 +248,14 @@ fn intervals(program: &Program, happenings: &[Happening]) -> Vec<(Time, Time)> {
 }
 
 /// The shortest time that the units of the device could take for all of it, in picoseconds.
-fn bounds(program: &Program) -> Vec<f64> {
+fn bounds(program: &RandomProgram) -> Vec<f64> {
     let profile = &*H200;
     let mut bytes = [0.0; 4];
     let mut device_traffic = 0.0;
     let mut instructions = 0.0;
     for step in &program.steps {
         match step.work {
-            Work::Copy { kind, bytes: n, .. } => {
+            OperationStage::Copy { kind, bytes: n, .. } => {
                 let engine = match kind {
                     CopyKind::HostToDevice => 0,
                     CopyKind::DeviceToHost => 1,
@@ -263,20 +267,20 @@ fn bounds(program: &Program) -> Vec<f64> {
                     device_traffic += 2.0 * n as f64;
                 }
             }
-            Work::Set { bytes } => device_traffic += bytes as f64,
-            Work::Kernel { .. } => {
+            OperationStage::Set { bytes } => device_traffic += bytes as f64,
+            OperationStage::Kernel { .. } => {
                 for (count, block) in &step.cost.runs {
                     device_traffic += *count as f64 * block.dram_bytes as f64;
                     let issued: f64 = block.issue.iter().map(|&n| f64::from(n)).sum();
                     instructions += *count as f64 * issued;
                 }
             }
-            Work::Marker
-            | Work::Note
-            | Work::Timestamp
-            | Work::Upload
-            | Work::HostFunction
-            | Work::ValueWait => {}
+            OperationStage::Marker
+            | OperationStage::Note
+            | OperationStage::Timestamp
+            | OperationStage::Upload
+            | OperationStage::HostFunction
+            | OperationStage::ValueWait => {}
         }
     }
     let issue_per_pico = 132.0
@@ -292,15 +296,15 @@ fn bounds(program: &Program) -> Vec<f64> {
 }
 
 /// The time that all of it takes one after another, nothing overlapping, in picoseconds.
-fn one_after_another(program: &Program) -> f64 {
+fn one_after_another(program: &RandomProgram) -> f64 {
     let mut host = 0.0;
     let mut sum = 0.0;
     for step in &program.steps {
         host += step.pause as f64 * 1e3;
-        let alone = Program {
+        let alone = RandomProgram {
             connections: 1,
             priorities: vec![0; STREAMS],
-            steps: vec![Step {
+            steps: vec![ProgramStep {
                 pause: 0,
                 after: Vec::new(),
                 ..step.clone()
@@ -320,7 +324,7 @@ fn one_after_another(program: &Program) -> f64 {
 /// An operation that has just ended is forgotten, and the next one of its stream comes while the hand-over lasts.
 #[test]
 fn forgetting_does_not_shorten_a_hand_over() {
-    let step = |stream, pause, work| Step {
+    let step = |stream, pause, work| ProgramStep {
         stream,
         pause,
         work,
@@ -329,19 +333,19 @@ fn forgetting_does_not_shorten_a_hand_over() {
         early: false,
         of_graph: false,
     };
-    let copy = Work::Copy {
+    let copy = OperationStage::Copy {
         kind: CopyKind::DeviceToDevice,
         bytes: 37_723_216,
         rows: 1,
         pageable: false,
     };
-    let program = Program {
+    let program = RandomProgram {
         connections: 1,
         priorities: vec![0; STREAMS],
         steps: vec![
             step(0, 0, copy),
-            step(1, 14_504, Work::Marker),
-            step(0, 6_222, Work::HostFunction),
+            step(1, 14_504, OperationStage::Marker),
+            step(0, 6_222, OperationStage::HostFunction),
         ],
     };
     assert_eq!(
@@ -379,7 +383,7 @@ proptest! {
         let happenings = run(&program, Driving::AtTheEnd);
         let intervals = intervals(&program, &happenings);
         for kind in [CopyKind::HostToDevice, CopyKind::DeviceToHost, CopyKind::DeviceToDevice] {
-            let is_kind = |step: &Step| matches!(step.work, Work::Copy { kind: k, .. } if k == kind);
+            let is_kind = |step: &ProgramStep| matches!(step.work, OperationStage::Copy { kind: k, .. } if k == kind);
             let steps = program.steps.iter().zip(&intervals).filter(|(step, _)| is_kind(step));
             let mut copies: Vec<_> = steps.map(|(_, interval)| *interval).collect();
             copies.sort();
@@ -416,21 +420,21 @@ proptest! {
         blocks in 1_000u64..200_000,
         arrivals in prop::collection::vec(0u64..200_000, 1..20),
     ) {
-        let kernel = |stream, pause, blocks, block| Step {
+        let kernel = |stream, pause, blocks, block| ProgramStep {
             stream,
             pause,
-            work: Work::Kernel { blocks, threads_per_block: 256, registers_per_thread: 32, shared_bytes_per_block: 0 },
+            work: OperationStage::Kernel { blocks, threads_per_block: 256, registers_per_thread: 32, shared_bytes_per_block: 0 },
             after: Vec::new(),
             cost: KernelCost::uniform(blocks, block),
             early: false,
             of_graph: false,
         };
-        let mut program = Program {
+        let mut program = RandomProgram {
             connections: 8,
             priorities: vec![-1, 0, 0, 0, 0, 0],
             steps: vec![kernel(0, 0, blocks, block)],
         };
-        let end = |program: &Program| intervals(program, &run(program, Driving::AtTheEnd))[0].1;
+        let end = |program: &RandomProgram| intervals(program, &run(program, Driving::AtTheEnd))[0].1;
         let alone = end(&program);
         // They cannot be placed before the grid has no more blocks to place.
         let (mut host, last_wave) = (0, alone.as_nanos().saturating_sub(100_000) / 2);

@@ -4,12 +4,13 @@ use std::collections::BTreeMap;
 
 use software_gpu::timeline::profile::Figure;
 use software_gpu::timeline::{
-    BlockTime, CopyKind, Happening, KernelCost, OpId, Profile, StreamId, Time, Timeline, Work,
+    BlockTime, CopyKind, Happening, KernelCost, OpId, OperationStage, Profile, StreamId, Time,
+    Timeline,
 };
 
 pub const MIB: u64 = 1 << 20;
 
-pub struct Program {
+pub struct TestProgram {
     pub timeline: Timeline,
     pub profile: Profile,
     pub host: Time,
@@ -17,7 +18,7 @@ pub struct Program {
     pub happenings: Vec<Happening>,
 }
 
-impl Program {
+impl TestProgram {
     pub fn new(connections: u32) -> Self {
         let profile = Profile::h200();
         Self {
@@ -33,13 +34,19 @@ impl Program {
         [(); N].map(|()| self.timeline.add_stream(0, 0))
     }
 
-    fn submit(&mut self, cost: Figure, stream: StreamId, work: Work, after: &[OpId]) -> OpId {
+    fn submit(
+        &mut self,
+        cost: Figure,
+        stream: StreamId,
+        work: OperationStage,
+        after: &[OpId],
+    ) -> OpId {
         self.host += cost.micros();
         self.timeline.submit(stream, self.host, work, after)
     }
 
     pub fn copy(&mut self, stream: StreamId, kind: CopyKind, bytes: u64) -> OpId {
-        let work = Work::Copy {
+        let work = OperationStage::Copy {
             kind,
             bytes,
             rows: 1,
@@ -49,11 +56,16 @@ impl Program {
     }
 
     pub fn set(&mut self, stream: StreamId, bytes: u64) -> OpId {
-        self.submit(self.profile.host.set_us, stream, Work::Set { bytes }, &[])
+        self.submit(
+            self.profile.host.set_us,
+            stream,
+            OperationStage::Set { bytes },
+            &[],
+        )
     }
 
-    pub fn kernel(&mut self, stream: StreamId, kernel: &Kernel) -> OpId {
-        let work = Work::Kernel {
+    pub fn kernel(&mut self, stream: StreamId, kernel: &TestKernel) -> OpId {
+        let work = OperationStage::Kernel {
             blocks: kernel.blocks,
             threads_per_block: kernel.threads,
             registers_per_thread: 32,
@@ -66,11 +78,21 @@ impl Program {
     }
 
     pub fn record(&mut self, stream: StreamId) -> OpId {
-        self.submit(self.profile.host.record_us, stream, Work::Marker, &[])
+        self.submit(
+            self.profile.host.record_us,
+            stream,
+            OperationStage::Marker,
+            &[],
+        )
     }
 
     pub fn wait(&mut self, stream: StreamId, event: OpId) {
-        self.submit(self.profile.host.wait_us, stream, Work::Marker, &[event]);
+        self.submit(
+            self.profile.host.wait_us,
+            stream,
+            OperationStage::Marker,
+            &[event],
+        );
     }
 
     /// Steps to the end.
@@ -98,13 +120,13 @@ impl Program {
 }
 
 #[derive(Clone, Copy)]
-pub struct Kernel {
+pub struct TestKernel {
     pub blocks: u64,
     pub threads: u32,
     pub block: BlockTime,
 }
 
-impl Kernel {
+impl TestKernel {
     /// `x = fma(a, x, b)` in place, `per_thread` 4-byte elements per thread.
     pub fn elementwise(elements: u64, per_thread: u64, threads: u32) -> Self {
         let per_block = per_thread * u64::from(threads);

@@ -4,7 +4,7 @@ use crate::data::{A, B, Data, Program, ROUNDS};
 use anyhow::{Result, bail};
 use examples_host::options::UsageError;
 use examples_host::prelude::*;
-use examples_host::twins::{self, Outcome};
+use examples_host::twins::{self, TwinResult};
 
 const BATCH: Seed = Seed::new(11);
 
@@ -28,7 +28,7 @@ pub fn transformed(index: usize) -> f32 {
 pub fn pair(
     part: &mut Part,
     named: &[&str],
-    mut program: impl FnMut(Program, &mut Data) -> Result<Outcome>,
+    mut program: impl FnMut(Program, &mut Data) -> Result<TwinResult>,
 ) -> Result<()> {
     part.twins(named, fresh, |which, data| match which {
         twins::Program::Racy => program(Program::Racy, data),

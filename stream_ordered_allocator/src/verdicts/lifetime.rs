@@ -1,7 +1,7 @@
 //! What is measured and claimed of lifetime.
 
 use super::given::Given;
-use crate::lifetime::{A, Places, Program};
+use crate::lifetime::{A, LifetimeTest, Places};
 use cuda_host::prelude::*;
 use examples_host::ordered::last_end;
 use examples_host::prelude::*;
@@ -13,7 +13,7 @@ const RESULT: Seed = Seed::new(43);
 /// Batches, results and what they are checked with.
 const BUFFERS: usize = 4;
 
-impl Workload for Program {
+impl Workload for LifetimeTest {
     fn poison(&mut self) -> anyhow::Result<()> {
         RESULT.fill_f32(0, &mut self.output);
         // SAFETY: the buffers outlive the wait.
@@ -43,7 +43,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
          batch waits as long. Freed by the reader the memory keeps them too, and the writer gets other memory at once.",
     );
     let elements = part.bytes_of_each::<f32>(BUFFERS, ByteSize::mib(1))? / size_of::<f32>();
-    let program = &mut Program::new(elements)?;
+    let program = &mut LifetimeTest::new(elements)?;
     BATCH.fill_f32(0, &mut program.batch);
     NEXT_BATCH.fill_f32(0, &mut program.next);
     let event = Label::new("event", "an event");

@@ -13,7 +13,7 @@ use examples_host::idle::beside_kernel;
 use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
 use gpu_kernels::{Signature as _, append_kv, paged_attention};
-use known::Known;
+use known::CheckedAppend;
 
 /// Steps while the length of the prompt is chosen, and then.
 const FEW: usize = 4;
@@ -42,31 +42,32 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
          the host longer to enqueue. A host that waits adds two round trips in each layer: twice the cost\n\
          of a synchronous append. The longer attention takes, the less that matters."
     ));
-    let host_sync = |work: &mut Known| work.of.host_sync(append, attention);
-    let one_stream = |work: &mut Known| work.of.one_stream(attention);
-    let events = |work: &mut Known| work.of.events(append, attention);
+    let host_sync = |work: &mut CheckedAppend| work.of.host_sync(append, attention);
+    let one_stream = |work: &mut CheckedAppend| work.of.one_stream(attention);
+    let events = |work: &mut CheckedAppend| work.of.events(append, attention);
     let (pages, prompts) = (Pages::of(part), size::prompts(part)?);
     let updates = Updates {
         count: FEW * LAYERS,
         streams: both,
-        device: &|work: &mut Known| attention_alone(&work.of, attention),
-        round_trips: &|work: &mut Known| round_trips(&work.of, append),
+        device: &|work: &mut CheckedAppend| attention_alone(&work.of, attention),
+        round_trips: &|work: &mut CheckedAppend| round_trips(&work.of, append),
         host_sync: &host_sync,
         events: &events,
     };
-    let make = |prompt| Known::new(prompt, FEW, pages.hold(prompt)?);
+    let make = |prompt| CheckedAppend::new(prompt, FEW, pages.hold(prompt)?);
     let prompt = part.host_ahead("tokens", &prompts, make, &updates)?;
 
-    let mut work = Known::new(prompt, STEPS, pages.hold(prompt)?)?;
+    let mut work = CheckedAppend::new(prompt, STEPS, pages.hold(prompt)?)?;
     let (prompts, updates) = (LAYERS, STEPS * LAYERS);
     let elements = (prompts * prompt + 2 * updates) * WIDTH;
     let plan = Plan::new().launches(prompts + 2 * updates, elements);
-    let variants = variants! { work: Known, differ in Streams;
+    let variants = variants! { work: CheckedAppend, differ in Streams;
         ("host-sync", "host sync per append"), both => host_sync(work), waits 2 * updates, also Waits;
         "one-stream", [attention] => one_stream(work);
         ("events", "events per layer"), both => events(work), also Events;
     };
-    let alone = [piece([attention], |work: &mut Known| attention_alone(&work.of, attention))];
+    let alone =
+        [piece([attention], |work: &mut CheckedAppend| attention_alone(&work.of, attention))];
     let mut alone = part.alone_in_turn(&mut work, alone)?;
     let outcomes = part.compare_bounded("variants", plan, &mut work, &mut alone, variants)?;
     let [alone] = alone.least();

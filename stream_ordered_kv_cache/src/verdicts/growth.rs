@@ -10,7 +10,7 @@ use crate::cache::LAYERS;
 use crate::growth::Growth;
 use examples_host::call_times::timed;
 use examples_host::prelude::*;
-use known::{Known, add};
+use known::{CheckedGrowth, add};
 use pool_use::{PoolUse, say_allocations};
 
 /// Per cent of the longest that each sequence reaches.
@@ -26,8 +26,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let longest = size::tokens(part)?.unwrap_or(256);
     let page_tokens = Pages::of(part).hold(longest)?;
     let growth = Growth::new(page_tokens)?;
-    let begin =
-        |number, percent: usize| Known::new(number, (longest * percent).div_ceil(100), page_tokens);
+    let begin = |number, percent: usize| {
+        CheckedGrowth::new(number, (longest * percent).div_ceil(100), page_tokens)
+    };
     let (token, page) = (LAYERS * TOKEN_BYTES, page_tokens * TOKEN_BYTES);
     let numbered = LENGTHS.iter().enumerate();
     let mut sequences = numbered
@@ -44,9 +45,9 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     ));
 
     let mut held = PoolUse::new(&growth.pool, page);
-    let of = |sequences: &[Known]| {
+    let of = |sequences: &[CheckedGrowth]| {
         let (pages, tokens) =
-            (sequences.iter().map(Known::pages), sequences.iter().map(|s| s.of.tokens));
+            (sequences.iter().map(CheckedGrowth::pages), sequences.iter().map(|s| s.of.tokens));
         (pages.sum(), tokens.sum::<usize>() * token)
     };
     let mut checked = Ok(Checked::default());

@@ -10,7 +10,7 @@ use examples_host::exposed::{exposed, exposed_after_first};
 use examples_host::intervals::Interval;
 use examples_host::part_option::PartOption::{Chunks, Size};
 use examples_host::prelude::*;
-use known::Known;
+use known::CheckedPrefetch;
 use std::time::Duration;
 
 /// Tokens in the cache, where the command line says nothing else: kernels long enough that the gaps between them count little.
@@ -46,19 +46,20 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let page_tokens = Pages::of(part).hold(tokens)?;
 
     let pieces = || {
-        let copy = piece([copies], |work: &mut Known| copies_alone(&work.of, copies));
+        let copy = piece([copies], |work: &mut CheckedPrefetch| copies_alone(&work.of, copies));
         // Attention finds in the cache what a copy has left there.
-        let copied = |work: &mut Known| {
+        let copied = |work: &mut CheckedPrefetch| {
             copies_alone(&work.of, copies)?;
             Ok(copies.synchronize()?)
         };
-        let read = piece([attention], |work: &mut Known| attention_alone(&work.of, attention));
+        let read =
+            piece([attention], |work: &mut CheckedPrefetch| attention_alone(&work.of, attention));
         [copy, read.after(copied)]
     };
-    let mut work = Known::new(tokens, page_tokens, 1)?;
+    let mut work = CheckedPrefetch::new(tokens, page_tokens, 1)?;
     let [copy_in, one] = part.alone_in_turn(&mut work, pieces())?.least();
     let sequences = (LONGER * copy_in.div_duration_f64(one)).ceil() as usize;
-    let mut work = Known::new(tokens, page_tokens, sequences.clamp(1, 64))?;
+    let mut work = CheckedPrefetch::new(tokens, page_tokens, sequences.clamp(1, 64))?;
     let mut alone = part.alone_in_turn(&mut work, pieces())?;
     let stages = stages(alone.least());
     let (layer_bytes, per_layer) = (size_of_val(&work.of.on_host[0][..]), (STEPS * LAYERS) as u32);
@@ -79,7 +80,7 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let launches = STEPS * LAYERS * work.of.sequences.count;
     let plan =
         Plan::new().bytes_in(STEPS * LAYERS * layer_bytes).launches(launches, launches * WIDTH);
-    let variants = variants! { work: Known, differ in Streams, Events;
+    let variants = variants! { work: CheckedPrefetch, differ in Streams, Events;
         "one-stream", [attention] => work.of.one_stream(attention);
         ("prefetch", "prefetch in a copy stream"), [copies, attention] => work.of.prefetch(copies, attention);
     };

@@ -11,7 +11,7 @@
 //! If priority stopped kernels that run, all grids would let a request through as quickly.
 
 use super::latencies::{DELAYS, under_load};
-use super::load::{Grid, Passes};
+use super::load::{LoadGrid, Passes};
 use crate::urgent::Streams;
 use anyhow::Result;
 use examples_host::prelude::*;
@@ -19,13 +19,13 @@ use examples_host::recording::record_without_cupti;
 use std::time::Duration;
 
 /// All of about 800 µs. The requests come further apart than a block is long, so that none waits behind another.
-const GRIDS: [Grid; 3] = [grid(20, 40, 12), grid(4, 200, 3), grid(1, 800, 1)];
+const GRIDS: [LoadGrid; 3] = [grid(20, 40, 12), grid(4, 200, 3), grid(1, 800, 1)];
 const PASSES: usize = 4;
 
-const fn grid(waves: u32, block_us: u64, requests: usize) -> Grid {
+const fn grid(waves: u32, block_us: u64, requests: usize) -> LoadGrid {
     let pause = if waves == 1 { 200 } else { block_us + block_us / 7 };
     let (block, pause) = (Duration::from_micros(block_us), Duration::from_micros(pause));
-    Grid { waves, block, requests, pause }
+    LoadGrid { waves, block, requests, pause }
 }
 
 /// The part.

@@ -18,7 +18,7 @@ const WARP: usize = 32;
 /// The grid: its waves of blocks, how long a block takes, the requests that arrive while it runs, and the pause in front of
 /// each.
 #[derive(Clone, Copy)]
-pub struct Grid {
+pub struct LoadGrid {
     pub waves: u32,
     pub block: Duration,
     pub requests: usize,
@@ -33,7 +33,7 @@ pub struct Passes {
 
 impl Passes {
     /// Has room for this grid.
-    pub fn new(device: &Device, grid: Grid) -> Result<Self> {
+    pub fn new(device: &Device, grid: LoadGrid) -> Result<Self> {
         let threads = device.attribute(MaxThreadsPerMultiprocessor)?.cast_unsigned();
         let multiprocessors = device.multiprocessors()?;
         let blocks = blocks(grid, multiprocessors);
@@ -41,7 +41,7 @@ impl Passes {
     }
 
     /// Makes room for the grid's answers and forgets all answers of an earlier pass.
-    pub fn prepare(&mut self, grid: Grid) -> Result<()> {
+    pub fn prepare(&mut self, grid: LoadGrid) -> Result<()> {
         let (load, blocks) = (&mut self.load, blocks(grid, self.multiprocessors));
         if load.held.len() != blocks {
             load.held = DeviceBuffer::zeroed(blocks)?;
@@ -52,7 +52,7 @@ impl Passes {
     }
 
     /// The grid with its requests.
-    pub fn pass(&mut self, grid: Grid, on: &Streams) -> Result<Pass> {
+    pub fn pass(&mut self, grid: LoadGrid, on: &Streams) -> Result<Pass> {
         let (load, ns) = (&mut self.load, grid.block.as_nanos() as u64);
         let before = tally::enqueued();
         load.pass(ns, grid.requests, on, || host_clock::spend(grid.pause))?;
@@ -72,6 +72,6 @@ impl Passes {
     }
 }
 
-fn blocks(grid: Grid, multiprocessors: u32) -> usize {
+fn blocks(grid: LoadGrid, multiprocessors: u32) -> usize {
     (grid.waves * PER_MULTIPROCESSOR * multiprocessors) as usize
 }

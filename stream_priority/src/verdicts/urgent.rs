@@ -1,7 +1,7 @@
 //! What is measured and claimed of urgent.
 
 use super::latencies::{DELAYS, Latencies, load_alone, under_load};
-use super::load::{Grid, Passes};
+use super::load::{LoadGrid, Passes};
 use crate::urgent::{REQUESTS, Streams};
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -10,7 +10,7 @@ use examples_host::prelude::*;
 use examples_host::recording::record_without_cupti;
 use std::time::Duration;
 
-const GRID: Grid = Grid {
+const GRID: LoadGrid = LoadGrid {
     waves: 40,
     block: Duration::from_micros(20),
     requests: REQUESTS,
@@ -41,7 +41,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let mut load = Passes::new(part.device(), GRID)?;
     let alone = load_alone(part, PASSES, || {
         load.prepare(GRID)?;
-        load.pass(Grid { requests: 0, ..GRID }, equal)
+        load.pass(LoadGrid { requests: 0, ..GRID }, equal)
     })?;
     let variants = [
         (Label::new("equal", "equal priority"), equal),

@@ -10,7 +10,7 @@ use std::fs;
 
 /// Calls that belong together.
 #[derive(Deserialize)]
-pub struct Group {
+pub struct CallGroup {
     /// Its heading.
     pub title: String,
     /// Its rows.
@@ -30,14 +30,14 @@ pub struct DriverCall {
 
 #[derive(Deserialize)]
 struct CallsFile {
-    group: Vec<Group>,
+    group: Vec<CallGroup>,
 }
 
 /// The groups of `book/calls.toml`.
 ///
 /// # Errors
 /// The file cannot be read, or is not of this form.
-pub fn read() -> Result<Vec<Group>> {
+pub fn read() -> Result<Vec<CallGroup>> {
     let text = fs::read_to_string(workspace().join("book/calls.toml"))
         .context("cannot read book/calls.toml")?;
     let file: CallsFile = toml::from_str(&text).context("book/calls.toml")?;
@@ -45,7 +45,7 @@ pub fn read() -> Result<Vec<Group>> {
 }
 
 /// The groups as Markdown.
-pub fn table(groups: &[Group]) -> String {
+pub fn table(groups: &[CallGroup]) -> String {
     let mut text = String::new();
     for group in groups {
         text += &format!(
@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn the_table_has_a_row_for_each_call() {
-        let group = Group {
+        let group = CallGroup {
             title: "Streams".into(),
             call: vec![DriverCall {
                 runtime: None,

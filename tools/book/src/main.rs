@@ -14,7 +14,7 @@ use std::process::ExitCode;
     name = "cargo book",
     about = "What the book takes from the repository, and what holds it to the programs"
 )]
-struct Arguments {
+struct CommandLine {
     #[command(subcommand)]
     command: Command,
 }
@@ -60,7 +60,7 @@ enum Command {
 }
 
 fn main() -> ExitCode {
-    let done = match Arguments::parse().command {
+    let done = match CommandLine::parse().command {
         Command::Recorded {
             target,
             part,

@@ -50,7 +50,7 @@ fn split(document: &str) -> (Vec<Block<'_>>, &str) {
 
 /// A link's target, and where it stands in the document.
 #[derive(Debug, PartialEq)]
-pub struct Link<'a> {
+pub struct MarkdownLink<'a> {
     /// What stands between the parentheses.
     pub target: &'a str,
     /// Its place.
@@ -58,7 +58,7 @@ pub struct Link<'a> {
 }
 
 /// The inline links and images of a document, those in fenced blocks left out.
-pub fn links(document: &str) -> Vec<Link<'_>> {
+pub fn links(document: &str) -> Vec<MarkdownLink<'_>> {
     let mut links = Vec::new();
     for piece in prose(document) {
         let start = piece.as_ptr() as usize - document.as_ptr() as usize;
@@ -66,7 +66,7 @@ pub fn links(document: &str) -> Vec<Link<'_>> {
             let from = at + 2;
             if let Some(length) = piece[from..].find(')') {
                 let place = start + from..start + from + length;
-                links.push(Link {
+                links.push(MarkdownLink {
                     target: &document[place.clone()],
                     place,
                 });

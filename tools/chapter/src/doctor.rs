@@ -16,7 +16,7 @@ use std::env;
 pub struct DoctorArguments {}
 
 /// The state of one component.
-pub struct Finding {
+pub struct ComponentState {
     /// The component.
     pub name: &'static str,
     /// Its path or version, or why it is missing.
@@ -27,7 +27,7 @@ pub struct Finding {
     pub fatal: bool,
 }
 
-impl Finding {
+impl ComponentState {
     /// A component that is present.
     pub fn there(name: &'static str, state: impl Into<String>) -> Self {
         Self {
@@ -63,10 +63,10 @@ pub fn run(_: &DoctorArguments) -> Result<Exit> {
         targets.as_ref().ok().and_then(Targets::workspace),
     ));
     findings.push(match targets {
-        Ok(targets) => Finding::there("examples", targets.names().join(", ")),
-        Err(error) => Finding {
+        Ok(targets) => ComponentState::there("examples", targets.names().join(", ")),
+        Err(error) => ComponentState {
             fatal: true,
-            ..Finding::missing(
+            ..ComponentState::missing(
                 "examples",
                 format!("{error:#}"),
                 "run this command in a clone of the workspace",
@@ -98,7 +98,7 @@ pub fn run(_: &DoctorArguments) -> Result<Exit> {
 }
 
 /// NVIDIA's driver, and the device that the first example would use.
-fn device(targets: &Targets) -> Result<Vec<Finding>> {
+fn device(targets: &Targets) -> Result<Vec<ComponentState>> {
     let first = targets.names().iter().take(1).cloned();
     let programs = targets.programs(&first.collect::<Vec<_>>(), false)?;
     let program = programs.first().context("the workspace has no example")?;
@@ -112,8 +112,8 @@ fn device(targets: &Targets) -> Result<Vec<Finding>> {
         } => {
             let mut findings = vec![
                 driver(times, &fingerprint, asked.as_deref()),
-                Finding::there("device", introduction),
-                Finding::there("", fingerprint.to_string()),
+                ComponentState::there("device", introduction),
+                ComponentState::there("", fingerprint.to_string()),
             ];
             findings.extend((times == TimeSource::Measured).then(|| profiler(cupti)));
             findings
@@ -123,8 +123,8 @@ fn device(targets: &Targets) -> Result<Vec<Finding>> {
             let advice = format!(
                 "CUDA_DRIVER={asked} requires it; unset the variable to use the software GPU"
             );
-            let absent = Finding::missing("device", format!("none: {reason}"), advice);
-            vec![Finding {
+            let absent = ComponentState::missing("device", format!("none: {reason}"), advice);
+            vec![ComponentState {
                 fatal: true,
                 ..absent
             }]
@@ -132,17 +132,17 @@ fn device(targets: &Targets) -> Result<Vec<Finding>> {
     })
 }
 
-fn driver(times: TimeSource, device: &Fingerprint, asked: Option<&str>) -> Finding {
+fn driver(times: TimeSource, device: &Fingerprint, asked: Option<&str>) -> ComponentState {
     const NAME: &str = "NVIDIA's driver";
     match (times, asked) {
         (TimeSource::Measured, _) => {
             let state = format!("{}, for CUDA {}", device.driver, device.cuda);
-            Finding::there(NAME, state)
+            ComponentState::there(NAME, state)
         }
         (TimeSource::Modelled, Some("software")) => {
-            Finding::there(NAME, "not looked for: CUDA_DRIVER=software")
+            ComponentState::there(NAME, "not looked for: CUDA_DRIVER=software")
         }
-        (TimeSource::Modelled, _) => Finding::missing(
+        (TimeSource::Modelled, _) => ComponentState::missing(
             NAME,
             "not usable; the next line says why",
             "if this machine has an NVIDIA GPU, install its driver; in a container, start it with --gpus all",
@@ -151,10 +151,10 @@ fn driver(times: TimeSource, device: &Fingerprint, asked: Option<&str>) -> Findi
 }
 
 /// CUPTI, which only a GPU needs: the software GPU records its own log.
-fn profiler(cupti: Option<String>) -> Finding {
+fn profiler(cupti: Option<String>) -> ComponentState {
     match cupti {
-        Some(path) => Finding::there("CUPTI", path),
-        None => Finding::missing(
+        Some(path) => ComponentState::there("CUPTI", path),
+        None => ComponentState::missing(
             "CUPTI",
             "not found, or CUPTI=off",
             "without it, timelines come from timing events; it is part of the CUDA toolkit (extras/CUPTI) and of the \

@@ -4,7 +4,7 @@ mod html;
 mod markdown;
 
 use crate::compare::single;
-use crate::expectations::{self, Judgement, Outcome};
+use crate::expectations::{self, Judgement, RunComparison};
 use crate::folder::{self, Summary};
 use crate::targets::Targets;
 use anyhow::Result;
@@ -44,7 +44,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit> {
     let usual = || Targets::find().map_or_else(|_| "expectations".into(), |t| t.expectations());
     let expected = arguments.expectations.clone().unwrap_or_else(usual);
     let outcome = expectations::check(&results, &expected)?;
-    let report = Report {
+    let report = ChapterReport {
         summary: &summary,
         results: &results,
         outcome: &outcome,
@@ -70,13 +70,13 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit> {
 }
 
 /// What both forms show.
-struct Report<'a> {
+struct ChapterReport<'a> {
     summary: &'a Summary,
     results: &'a [Results],
-    outcome: &'a Outcome,
+    outcome: &'a RunComparison,
 }
 
-impl Report<'_> {
+impl ChapterReport<'_> {
     /// The results of a target, with what can be said of its parts.
     fn target(&self, name: &str) -> Option<(&Results, Vec<&Judgement>)> {
         let place = self.results.iter().position(|one| one.example == name)?;

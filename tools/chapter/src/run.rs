@@ -20,7 +20,7 @@ use chapter_terminal::UsageError;
 use chapter_terminal::exit::{Exit, complain};
 use chapter_terminal::wrap;
 use clap::ValueEnum;
-use process::{Ended, Order};
+use process::{Ended, ProcessRequest};
 use progress::Progress;
 use std::fs;
 use std::path::PathBuf;
@@ -94,7 +94,7 @@ pub fn run(arguments: &RunArguments) -> Result<Exit> {
         None => return Err(UsageError("no targets".to_owned()).into()),
     };
     let start = Instant::now();
-    let mut run = Run {
+    let mut run = RunInProgress {
         progress: Progress::new(selected.iter().map(|one| one.parts().count()).sum()),
         arguments,
         folder,
@@ -155,7 +155,7 @@ fn check_iterations(arguments: &RunArguments, selected: &[Selected]) -> Result<(
 }
 
 /// A run while it goes on.
-struct Run<'a> {
+struct RunInProgress<'a> {
     arguments: &'a RunArguments,
     folder: NewFolder,
     progress: Progress,
@@ -166,7 +166,7 @@ struct Run<'a> {
     results: Vec<Results>,
 }
 
-impl Run<'_> {
+impl RunInProgress<'_> {
     /// Runs one target, without the parts whose needs the device does not meet.
     fn target(&mut self, one: &Selected) -> Result<TargetSummary> {
         let (able, unable): (Vec<_>, Vec<_>) =
@@ -186,7 +186,7 @@ impl Run<'_> {
         if !able.is_empty() {
             let whole = able.len() == one.description.parts.len();
             let names = able.iter().map(|part| part.name.as_str());
-            let order = Order {
+            let order = ProcessRequest {
                 device: &self.arguments.device,
                 parts: if whole { Vec::new() } else { names.collect() },
                 iterations: self
@@ -215,7 +215,7 @@ impl Run<'_> {
         Ok(summary)
     }
 
-    fn start(&self, one: &Selected, order: &Order) -> Result<Ended> {
+    fn start(&self, one: &Selected, order: &ProcessRequest) -> Result<Ended> {
         let name = &one.program.name;
         let headings: Vec<String> = one
             .parts()
@@ -237,7 +237,7 @@ impl Run<'_> {
     fn keep(
         &self,
         one: &Selected,
-        order: &Order,
+        order: &ProcessRequest,
         ended: &Ended,
         results: Option<&Results>,
     ) -> Result<()> {

@@ -7,10 +7,10 @@ use std::fs;
 const WORKSPACE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
 
 /// A timed variant: `target:part`, the group, and its id.
-type Variant = (String, String, String);
+type TimedVariantKey = (String, String, String);
 
 /// The rows of both GPUs' tables that are off.
-fn off() -> BTreeSet<Variant> {
+fn off() -> BTreeSet<TimedVariantKey> {
     let pages = ["h200", "h100"].map(|gpu| {
         let page = format!("{WORKSPACE}/docs/software-gpu/accuracy-{gpu}.md");
         fs::read_to_string(page).unwrap()
@@ -31,7 +31,7 @@ fn off() -> BTreeSet<Variant> {
 }
 
 /// What the programs do not claim on the software GPU.
-fn not_claimed() -> BTreeSet<Variant> {
+fn not_claimed() -> BTreeSet<TimedVariantKey> {
     let folder = format!("{WORKSPACE}/expectations/software-gpu-nvidia-h200");
     let mut found = BTreeSet::new();
     for file in fs::read_dir(folder).unwrap() {

@@ -16,14 +16,14 @@ use std::time::Duration;
 
 /// Where a lab runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
-pub enum Device {
+pub enum LabDevice {
     /// The software GPU, on which verdicts are the same on every machine.
     Software,
     /// An NVIDIA GPU, with measured times and limits of its own.
     Nvidia,
 }
 
-impl Device {
+impl LabDevice {
     fn word(self) -> &'static str {
         match self {
             Self::Software => "software",
@@ -47,7 +47,7 @@ pub enum Attempt {
     /// The compiler refused it, with these words.
     Refused(String),
     /// It ran.
-    Ran(Box<Run>),
+    Ran(Box<LabRun>),
     /// Answers to questions, by their numbers.
     Answered(Vec<Option<String>>),
     /// What it needs is not there.
@@ -56,7 +56,7 @@ pub enum Attempt {
 
 /// A run of a program.
 #[derive(Debug)]
-pub struct Run {
+pub struct LabRun {
     /// How it ended.
     pub ended: Ended,
     /// What it printed.
@@ -80,7 +80,7 @@ pub struct AttemptSetup<'a> {
     /// A folder for the program and its record.
     pub folder: PathBuf,
     /// The device.
-    pub device: Device,
+    pub device: LabDevice,
     /// The program's limits.
     pub limits: Limits,
     /// The compiler's.
@@ -91,7 +91,7 @@ pub struct AttemptSetup<'a> {
 
 impl<'a> AttemptSetup<'a> {
     /// A place for a file that is trusted.
-    pub fn trusted(compilers: &'a Compilers, folder: &Path, device: Device) -> Self {
+    pub fn trusted(compilers: &'a Compilers, folder: &Path, device: LabDevice) -> Self {
         Self {
             compilers,
             folder: folder.to_owned(),
@@ -210,17 +210,17 @@ impl<'a> AttemptSetup<'a> {
             record = Some(self.shortest_run(lab, program, ptx, first)?);
         }
         // The recorder's exit code for a device that is not there.
-        if record.is_none() && done.ended == Ended::Exit(3) && self.device == Device::Nvidia {
+        if record.is_none() && done.ended == Ended::Exit(3) && self.device == LabDevice::Nvidia {
             return Ok(Attempt::Lacks(done.stderr.trim().to_owned()));
         }
-        let is_timed = self.device == Device::Nvidia && lab.is_timed_on_a_gpu();
+        let is_timed = self.device == LabDevice::Nvidia && lab.is_timed_on_a_gpu();
         let without_cupti = match &record {
             Some(record) if is_timed && is_right(record) => {
                 self.without_cupti(lab, program, ptx)?
             }
             _ => Vec::new(),
         };
-        Ok(Attempt::Ran(Box::new(Run {
+        Ok(Attempt::Ran(Box::new(LabRun {
             record,
             refused,
             without_cupti,

@@ -119,7 +119,7 @@ pub struct Compiler {
 #[derive(Deserialize)]
 struct Message {
     reason: String,
-    target: Option<Target>,
+    target: Option<CompilerTarget>,
     #[serde(default)]
     filenames: Vec<PathBuf>,
     #[serde(default)]
@@ -127,7 +127,7 @@ struct Message {
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct CompilerTarget {
     name: String,
     #[serde(default)]
     kind: Vec<String>,

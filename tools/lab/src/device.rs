@@ -36,13 +36,13 @@ pub struct DeviceCompiler {
 
 #[derive(Deserialize)]
 struct Message {
-    target: Option<Target>,
+    target: Option<DeviceTarget>,
     #[serde(default)]
     filenames: Vec<PathBuf>,
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct DeviceTarget {
     name: String,
     kind: Vec<String>,
 }

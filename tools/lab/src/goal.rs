@@ -13,7 +13,7 @@ use std::time::Duration;
 /// What the device did, as numbers that do not depend on the order or on the device.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Work {
+pub struct DeviceWork {
     /// Bytes copied from host to device.
     pub bytes_in: u64,
     /// Bytes copied from device to host.
@@ -31,10 +31,10 @@ pub struct Goal {
     /// Its timeline.
     pub recording: Recording,
     /// Its work.
-    pub work: Work,
+    pub work: DeviceWork,
 }
 
-impl Work {
+impl DeviceWork {
     /// What was done until the result was handed in.
     pub fn of(record: &LabRecord) -> Self {
         let mut work = Self {
@@ -99,7 +99,7 @@ impl Goal {
         recording.findings.clear();
         Self {
             recording,
-            work: Work::of(record),
+            work: DeviceWork::of(record),
         }
     }
 

@@ -1,6 +1,6 @@
 //! What a student reads of a verdict.
 
-use crate::attempt::{Attempt, Run};
+use crate::attempt::{Attempt, LabRun};
 use crate::catalogue::{Check, Lab};
 use crate::edges;
 use crate::goal::{Goal, counted};
@@ -77,7 +77,7 @@ fn lines(text: &mut String, line: &str, hang: usize) {
 }
 
 /// Reports, both timelines, and the edges.
-fn explain(text: &mut String, lab: &Lab, goal: Option<&Goal>, run: &Run, verdict: &Verdict) {
+fn explain(text: &mut String, lab: &Lab, goal: Option<&Goal>, run: &LabRun, verdict: &Verdict) {
     let Some(record) = &run.record else {
         let said = run.stderr.trim_end();
         if !said.is_empty() {

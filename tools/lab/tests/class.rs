@@ -18,11 +18,11 @@ struct Student {
     name: String,
     file: String,
     text: String,
-    found: Found,
+    found: DeclaredOutcome,
 }
 
 /// What is declared of a submission.
-enum Found {
+enum DeclaredOutcome {
     /// The criteria that a wrong solution misses.
     Missed(BTreeSet<String>),
     /// The points that a hostile program reaches.
@@ -51,7 +51,7 @@ fn mistaken() -> Vec<Student> {
             name: format!("{lab} {}", text(&mistake["name"])),
             file,
             text: solution,
-            found: Found::Missed(list(&mistake["missed"]).iter().map(text).collect()),
+            found: DeclaredOutcome::Missed(list(&mistake["missed"]).iter().map(text).collect()),
         }
     };
     list(&table["mistake"]).into_iter().map(student).collect()
@@ -63,7 +63,7 @@ fn hostile(outside: &Path, secret: &Path) -> impl Iterator<Item = Student> {
     programs.map(|program| Student {
         name: format!("01_first_stream {}", program.name),
         file: "01_first_stream.rs".to_owned(),
-        found: Found::Points(program.points()),
+        found: DeclaredOutcome::Points(program.points()),
         text: program.text,
     })
 }
@@ -156,8 +156,10 @@ fn a_class_is_graded_as_declared() {
             .map(|criterion| criterion["id"].as_str().expect("an id").to_owned())
             .collect();
         match &student.found {
-            Found::Missed(declared) => assert_eq!(missed, *declared, "{}: {grade:#}", student.name),
-            Found::Points(points) => {
+            DeclaredOutcome::Missed(declared) => {
+                assert_eq!(missed, *declared, "{}: {grade:#}", student.name)
+            }
+            DeclaredOutcome::Points(points) => {
                 assert_eq!(grade["points"], *points, "{}: {grade:#}", student.name);
                 assert!(
                     !grade.to_string().contains("exit code 77"),

@@ -4,7 +4,7 @@ use super::NsightError;
 use super::calls::Calls;
 use super::names::{numbers, process};
 use super::operations::{OperationOrigin, Raw};
-use super::table::{Row, rows};
+use super::table::{ExportRow, rows};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub struct RawWait {
 }
 
 /// An event was recorded in a stream, when the host said so.
-type Record = (OperationOrigin, i64);
+type EventRecord = (OperationOrigin, i64);
 
 /// The waits of streams for events, in order.
 pub fn waits(database: &Connection, calls: &Calls) -> Result<Vec<RawWait>, NsightError> {
@@ -66,9 +66,9 @@ pub fn waits(database: &Connection, calls: &Calls) -> Result<Vec<RawWait>, Nsigh
 /// The records of events, to be found by what a wait says of them.
 struct Records {
     /// By process and the number that a record and its waits share.
-    by_sync: BTreeMap<(u64, i64), Record>,
+    by_sync: BTreeMap<(u64, i64), EventRecord>,
     /// By process and event, in order.
-    by_event: BTreeMap<(u64, i64), Vec<Record>>,
+    by_event: BTreeMap<(u64, i64), Vec<EventRecord>>,
 }
 
 impl Records {
@@ -79,7 +79,7 @@ impl Records {
         event: Option<i64>,
         sync: Option<i64>,
         before: i64,
-    ) -> Option<Record> {
+    ) -> Option<EventRecord> {
         let exact = sync.and_then(|sync| self.by_sync.get(&(process, sync)));
         exact.copied().or_else(|| {
             let of_event = self.by_event.get(&(process, event?))?;
@@ -126,7 +126,7 @@ fn records(database: &Connection, calls: &Calls) -> Result<Records, NsightError>
 }
 
 /// Process, context and stream, of the first three columns.
-fn place(row: &Row) -> Option<OperationOrigin> {
+fn place(row: &ExportRow) -> Option<OperationOrigin> {
     Some(OperationOrigin {
         process: row.integer(0).map_or(0, process),
         device: 0,
@@ -136,7 +136,7 @@ fn place(row: &Row) -> Option<OperationOrigin> {
 }
 
 /// When the host made the call that the fourth column leads to.
-fn call_time(row: &Row, process: u64, calls: &Calls) -> Option<i64> {
+fn call_time(row: &ExportRow, process: u64, calls: &Calls) -> Option<i64> {
     Some(calls.get(process, row.integer(3))?.start)
 }
 
@@ -145,7 +145,7 @@ fn is_stream_wait(name: &str) -> bool {
     name.starts_with("cuStreamWaitEvent") || name.starts_with("cudaStreamWaitEvent")
 }
 
-fn known(row: &Row, column: usize) -> Option<i64> {
+fn known(row: &ExportRow, column: usize) -> Option<i64> {
     row.integer(column).filter(|&value| value != NONE)
 }
 

@@ -3,7 +3,7 @@
 use super::NsightError;
 use super::names::numbers;
 use super::operations::OperationOrigin;
-use super::table::{Row, rows};
+use super::table::{ExportRow, rows};
 use chapter_timeline::analysis::facts::StreamKind;
 use chapter_timeline::analysis::occupancy::Multiprocessors;
 use rusqlite::Connection;
@@ -17,7 +17,7 @@ type StreamKey = (u64, i64, i64);
 
 /// The streams of an export.
 #[derive(Debug, Default)]
-pub struct Streams {
+pub struct ExportedStreams {
     kinds: BTreeMap<StreamKey, StreamKind>,
     /// Where it is not the usual one, 0.
     priorities: BTreeMap<StreamKey, i32>,
@@ -27,7 +27,7 @@ pub struct Streams {
     null_known: bool,
 }
 
-impl Streams {
+impl ExportedStreams {
     /// Of an export.
     pub fn of(database: &Connection) -> Result<Self, NsightError> {
         let mut streams = Self::default();
@@ -91,14 +91,14 @@ fn priority(written: i64) -> Option<i32> {
     (priority != 0).then_some(priority)
 }
 
-fn stream_key(row: &Row) -> Option<StreamKey> {
+fn stream_key(row: &ExportRow) -> Option<StreamKey> {
     let process = row.natural(0)? & 0xff_ffff;
     Some((process, row.integer(1)?, row.integer(2)?))
 }
 
 /// A device as the export describes it.
 #[derive(Clone, Debug)]
-pub struct Device {
+pub struct ExportedDevice {
     /// Its name.
     pub name: String,
     /// What its multiprocessors hold, where that is known.
@@ -109,7 +109,7 @@ pub struct Device {
 #[derive(Debug, Default)]
 pub struct Devices {
     /// By their number in the machine.
-    by_id: BTreeMap<i64, Device>,
+    by_id: BTreeMap<i64, ExportedDevice>,
     /// The number in the machine of a process's device.
     ids: BTreeMap<(u64, i64), i64>,
 }
@@ -130,7 +130,7 @@ impl Devices {
             "computeMinor",
         ];
         for row in rows(database, "TARGET_INFO_GPU", [], columns)? {
-            let device = Device {
+            let device = ExportedDevice {
                 name: row.text(1).unwrap_or("a device").to_owned(),
                 multiprocessors: multiprocessors(&row),
             };
@@ -151,13 +151,13 @@ impl Devices {
     }
 
     /// The device that a process calls by a number.
-    pub fn get(&self, process: u64, device: i64) -> Option<&Device> {
+    pub fn get(&self, process: u64, device: i64) -> Option<&ExportedDevice> {
         let id = self.ids.get(&(process, device)).unwrap_or(&device);
         self.by_id.get(id)
     }
 }
 
-fn multiprocessors(row: &Row) -> Option<Multiprocessors> {
+fn multiprocessors(row: &ExportRow) -> Option<Multiprocessors> {
     let positive = |column| row.natural(column).filter(|&value| value > 0);
     let capability = row.natural(7).zip(row.natural(8));
     let usual = Multiprocessors::usual(positive(2)?, capability);

@@ -1,7 +1,7 @@
 //! What numbers of an export mean: strings, enumerations, processes and threads.
 
 use super::NsightError;
-use super::table::{Row, rows};
+use super::table::{ExportRow, rows};
 use rusqlite::Connection;
 use std::collections::BTreeMap;
 
@@ -19,7 +19,7 @@ impl Strings {
     }
 
     /// The string that a column points to, if it does.
-    pub fn of_column(&self, row: &Row, column: usize) -> Option<&str> {
+    pub fn of_column(&self, row: &ExportRow, column: usize) -> Option<&str> {
         self.0.get(&row.integer(column)?).map(String::as_str)
     }
 }

@@ -2,10 +2,10 @@
 
 use super::NsightError;
 use super::names::{Strings, numbers, process};
-use super::table::{Row, rows};
+use super::table::{ExportRow, rows};
 use chapter_results::intervals::Engine;
 use chapter_timeline::analysis::facts::HostMemory;
-use chapter_timeline::analysis::occupancy::Launch;
+use chapter_timeline::analysis::occupancy::LaunchShape;
 use rusqlite::Connection;
 
 /// Where in the machine something ran.
@@ -37,7 +37,7 @@ pub struct Raw {
     /// Bytes moved; 0 for kernels.
     pub bytes: u64,
     /// Of a kernel.
-    pub launch: Option<Launch>,
+    pub launch: Option<LaunchShape>,
     /// Of a copy from or to the host.
     pub memory: Option<HostMemory>,
     /// Leads to the call that asked for it.
@@ -150,7 +150,7 @@ impl Operations {
     }
 
     /// What all three tables say in their first columns.
-    fn begin(&mut self, row: &Row, engine: Engine, name: String) -> Option<Raw> {
+    fn begin(&mut self, row: &ExportRow, engine: Engine, name: String) -> Option<Raw> {
         let times = row.time(0).zip(row.time(1));
         // Both are 0 when the profiler could not tell.
         let Some((start, end)) = times.filter(|&(start, end)| start <= end && end != 0) else {
@@ -177,14 +177,14 @@ impl Operations {
 }
 
 /// The shape of a launch; `None` where the table does not have it.
-fn launch(row: &Row) -> Option<Launch> {
+fn launch(row: &ExportRow) -> Option<LaunchShape> {
     let product = |from: usize| {
         let sizes = (from..from + 3).map(|column| row.natural(column));
         let sizes: Option<Vec<u64>> = sizes.collect();
         sizes?.into_iter().try_fold(1u64, u64::checked_mul)
     };
     let shared = [17, 18].map(|column| row.natural(column).unwrap_or(0));
-    Some(Launch {
+    Some(LaunchShape {
         blocks: product(10)?,
         threads: product(13)?,
         registers: row.natural(16).unwrap_or(0),
@@ -233,7 +233,7 @@ impl MemoryKinds {
         })
     }
 
-    fn of_column(&self, row: &Row, column: usize) -> Option<HostMemory> {
+    fn of_column(&self, row: &ExportRow, column: usize) -> Option<HostMemory> {
         let kind = row.integer(column)?;
         let kinds = [
             (&self.pageable, HostMemory::Pageable),

@@ -6,7 +6,7 @@ use rusqlite::{Connection, OptionalExtension};
 
 /// One row: the columns asked for, in that order; `None` for those that the table lacks and for NULL.
 #[derive(Clone, Debug)]
-pub struct Row {
+pub struct ExportRow {
     values: Vec<Value>,
 }
 
@@ -17,7 +17,7 @@ enum Value {
     Text(String),
 }
 
-impl Row {
+impl ExportRow {
     /// A column as a number.
     pub fn integer(&self, column: usize) -> Option<i64> {
         match self.values.get(column) {
@@ -75,7 +75,7 @@ pub fn rows<const R: usize, const O: usize>(
     table: &'static str,
     required: [&'static str; R],
     optional: [&'static str; O],
-) -> Result<Vec<Row>, NsightError> {
+) -> Result<Vec<ExportRow>, NsightError> {
     let present = columns(database, table)?;
     if present.is_empty() {
         return Ok(Vec::new());
@@ -97,7 +97,7 @@ pub fn rows<const R: usize, const O: usize>(
     let read = statement.query_map([], |row| {
         let value = |place| row.get_ref(place).map(Value::from);
         let values = (0..R + O).map(value).collect::<Result<_, _>>()?;
-        Ok(Row { values })
+        Ok(ExportRow { values })
     })?;
     Ok(read.collect::<Result<_, _>>()?)
 }

@@ -2,7 +2,7 @@
 
 use super::calls::{Calls, RawCall};
 use super::events::{self, Queues, RawWait};
-use super::machine::{Devices, Streams};
+use super::machine::{Devices, ExportedStreams};
 use super::names::{Strings, Threads};
 use super::operations::{OperationOrigin, Operations, Raw};
 use super::ranges::{self, RawRange};
@@ -11,15 +11,17 @@ use super::{NsightError, Trace};
 use chapter_results::intervals::{
     Dependency, HostCall, HostSpan, Interval, Recording, Source, Span,
 };
-use chapter_timeline::analysis::facts::{Call, Facts, LEGACY, Operation, StreamKind, Wait};
+use chapter_timeline::analysis::facts::{
+    EventWait, Facts, LEGACY, OperationFacts, StreamKind, TimedHostCall,
+};
 use rusqlite::Connection;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// What an export says, before it is divided.
-struct Report {
+struct NsightReport {
     calls: Calls,
     devices: Devices,
-    streams: Streams,
+    streams: ExportedStreams,
     waits: Vec<RawWait>,
     ranges: Vec<RawRange>,
     threads: Threads,
@@ -31,9 +33,9 @@ pub fn all(database: &Connection, notes: &mut Vec<String>) -> Result<Vec<Trace>,
     let operations = Operations::of(database, &strings)?;
     let calls = Calls::of(database, &strings)?;
     let threads = Threads::of(database, &strings)?;
-    let report = Report {
+    let report = NsightReport {
         devices: Devices::of(database)?,
-        streams: Streams::of(database)?,
+        streams: ExportedStreams::of(database)?,
         waits: events::waits(database, &calls)?,
         ranges: ranges::of(database, &strings, &threads)?,
         threads,
@@ -105,7 +107,7 @@ fn unseen_graphs(operations: &Operations, calls: &Calls) -> Option<String> {
     })
 }
 
-impl Report {
+impl NsightReport {
     fn trace(&self, title: String, process: u64, device: i64, mut raws: Vec<&Raw>) -> Trace {
         let contexts: BTreeSet<i64> = raws.iter().map(|raw| raw.place.context).collect();
         let origin = raws.iter().map(|raw| raw.start).min().unwrap_or(0);
@@ -166,9 +168,9 @@ impl Report {
         }
     }
 
-    fn operation(&self, raw: &Raw, origin: i64) -> Operation {
+    fn operation(&self, raw: &Raw, origin: i64) -> OperationFacts {
         let call = self.calls.get(raw.place.process, raw.correlation);
-        Operation {
+        OperationFacts {
             memory: raw.memory,
             call: call.map(|call| shifted(call, origin)),
             launch: raw.launch,
@@ -213,7 +215,7 @@ impl Report {
         calls
     }
 
-    fn own_calls(&self, calls: &[RawCall], process: u64, origin: i64) -> Vec<Call> {
+    fn own_calls(&self, calls: &[RawCall], process: u64, origin: i64) -> Vec<TimedHostCall> {
         let own = calls.iter();
         own.filter(|call| call.process == process)
             .map(|call| shifted(call, origin))
@@ -226,7 +228,7 @@ impl Report {
         raws: &[&Raw],
         origin: i64,
         name: impl Fn(&OperationOrigin) -> String,
-    ) -> (Vec<Dependency>, Vec<Wait>) {
+    ) -> (Vec<Dependency>, Vec<EventWait>) {
         let queues = Queues::of(raws, &self.calls);
         let (mut dependencies, mut unknown) = (BTreeSet::new(), Vec::new());
         for wait in &self.waits {
@@ -241,7 +243,7 @@ impl Report {
                     dependencies.insert(Dependency { from, to });
                 }
                 Some(Some(_)) => {}
-                None => unknown.push(Wait {
+                None => unknown.push(EventWait {
                     stream: name(&wait.place),
                     at: wait.at - origin,
                 }),
@@ -251,8 +253,8 @@ impl Report {
     }
 }
 
-fn shifted(call: &RawCall, origin: i64) -> Call {
-    Call {
+fn shifted(call: &RawCall, origin: i64) -> TimedHostCall {
+    TimedHostCall {
         name: call.name.clone(),
         thread: call.thread,
         start: call.start.saturating_sub(origin),

@@ -12,10 +12,10 @@ const NARROWEST: usize = 12;
 /// A table under construction.
 pub struct Table {
     titles: Vec<String>,
-    rows: Vec<Row>,
+    rows: Vec<TableRow>,
 }
 
-enum Row {
+enum TableRow {
     Cells(Vec<String>),
     Heading(String),
 }
@@ -38,13 +38,13 @@ impl Table {
     pub fn row(&mut self, cells: impl IntoIterator<Item = impl Into<String>>) -> &mut Self {
         let cells: Vec<String> = cells.into_iter().map(Into::into).collect();
         debug_assert_eq!(cells.len(), self.titles.len(), "a cell per column");
-        self.rows.push(Row::Cells(cells));
+        self.rows.push(TableRow::Cells(cells));
         self
     }
 
     /// Adds a line that goes across all columns.
     pub fn heading(&mut self, text: impl Into<String>) -> &mut Self {
-        self.rows.push(Row::Heading(text.into()));
+        self.rows.push(TableRow::Heading(text.into()));
         self
     }
 
@@ -52,8 +52,8 @@ impl Table {
     pub fn fitted(&self, columns: usize) -> String {
         let cells = || {
             let rows = self.rows.iter().filter_map(|row| match row {
-                Row::Cells(cells) => Some(cells),
-                Row::Heading(_) => None,
+                TableRow::Cells(cells) => Some(cells),
+                TableRow::Heading(_) => None,
             });
             std::iter::once(&self.titles).chain(rows)
         };
@@ -72,8 +72,8 @@ impl Table {
         let mut lines = line(&self.titles, &widths);
         for row in &self.rows {
             match row {
-                Row::Cells(cells) => lines.extend(line(cells, &widths)),
-                Row::Heading(text) => lines.extend(wrap(&format!(" {text}"), columns, 2)),
+                TableRow::Cells(cells) => lines.extend(line(cells, &widths)),
+                TableRow::Heading(text) => lines.extend(wrap(&format!(" {text}"), columns, 2)),
             }
         }
         lines.join("\n")

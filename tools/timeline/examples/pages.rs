@@ -8,7 +8,7 @@ use chapter_results::Results;
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::{Engine, Recording};
 use chapter_results::part::{Bound, Kind, Timed};
-use chapter_timeline::figure::{Source, figures};
+use chapter_timeline::figure::{FileTimelines, figures};
 use chapter_timeline::html;
 use std::path::PathBuf;
 use std::{env, fs, io};
@@ -106,7 +106,10 @@ fn variants() -> Results {
 fn main() -> io::Result<()> {
     let folder = PathBuf::from(env::args().nth(1).unwrap_or_else(|| ".".to_owned()));
     let page = |name: &str, files: &[&Results]| {
-        let sources: Vec<Source<'_>> = files.iter().map(|results| Source::of(results)).collect();
+        let sources: Vec<FileTimelines<'_>> = files
+            .iter()
+            .map(|results| FileTimelines::of(results))
+            .collect();
         let notes: Vec<String> = files
             .iter()
             .map(|results| html::device_note(results))

@@ -35,7 +35,7 @@ impl Why {
 
 /// An operation of the path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct PathStep {
     /// Its place in [`Recording::intervals`].
     pub place: usize,
     /// Why it follows the step before it; `None` for the first step.
@@ -43,14 +43,14 @@ pub struct Step {
 }
 
 /// The path, from its first operation to its last; empty when nothing ran.
-pub fn path(recording: &Recording) -> Vec<Step> {
+pub fn path(recording: &Recording) -> Vec<PathStep> {
     let intervals = &recording.intervals;
-    let order = Order::of(recording);
+    let order = Predecessors::of(recording);
     let mut path = Vec::new();
     let mut next = (0..intervals.len()).max_by_key(|&place| (intervals[place].span.end, place));
     while let Some(place) = next {
         let before = order.before(place);
-        path.push(Step {
+        path.push(PathStep {
             place,
             why: before.map(|(_, why)| why),
         });
@@ -110,7 +110,7 @@ impl<'a> Ends<'a> {
 }
 
 /// What an operation had to follow.
-struct Order<'a> {
+struct Predecessors<'a> {
     recording: &'a Recording,
     ends: Ends<'a>,
     /// Of each operation.
@@ -119,7 +119,7 @@ struct Order<'a> {
     host: BTreeMap<usize, usize>,
 }
 
-impl<'a> Order<'a> {
+impl<'a> Predecessors<'a> {
     fn of(recording: &'a Recording) -> Self {
         let mut last: BTreeMap<&str, usize> = BTreeMap::new();
         let numbered = recording.intervals.iter().enumerate();
@@ -260,7 +260,7 @@ mod tests {
                 .map(|(from, to)| Dependency { from: from % count, to: to % count })
                 .collect();
             let path = path(&recording);
-            let span = |step: &Step| recording.intervals[step.place].span;
+            let span = |step: &PathStep| recording.intervals[step.place].span;
             prop_assert_eq!(u128::from(span(path.last().unwrap()).end), recording.makespan().as_nanos());
             prop_assert!(path.windows(2).all(|pair| span(&pair[0]).end <= span(&pair[1]).start));
             prop_assert!(path[0].why.is_none() && path[1..].iter().all(|step| step.why.is_some()));

@@ -8,18 +8,18 @@ use chapter_results::part::{Kind, PartResults};
 
 /// A file's timelines.
 #[derive(Clone, Debug)]
-pub struct Source<'a> {
+pub struct FileTimelines<'a> {
     /// Where the times come from.
     pub times: TimeSource,
     /// On what it ran.
     pub device: String,
     /// What ran when.
-    pub timelines: Vec<Timeline<'a>>,
+    pub timelines: Vec<VariantTimeline<'a>>,
 }
 
 /// One timeline of a file.
 #[derive(Clone, Copy, Debug)]
-pub struct Timeline<'a> {
+pub struct VariantTimeline<'a> {
     /// The part.
     pub part: &'a str,
     /// The question that it answers; may be empty.
@@ -51,7 +51,7 @@ pub struct Drawn<'a> {
 
 /// What one variant of a part did.
 #[derive(Clone, Debug)]
-pub struct Figure<'a> {
+pub struct VariantFigure<'a> {
     /// The part.
     pub part: &'a str,
     /// The question that it answers; may be empty.
@@ -64,12 +64,12 @@ pub struct Figure<'a> {
     pub drawn: Vec<Drawn<'a>>,
 }
 
-impl<'a> Source<'a> {
+impl<'a> FileTimelines<'a> {
     /// The timelines of an example's results.
     pub fn of(results: &'a Results) -> Self {
         let parts = results.parts.iter();
         let timelines = parts.flat_map(|part| {
-            part.timelines.iter().map(|timeline| Timeline {
+            part.timelines.iter().map(|timeline| VariantTimeline {
                 part: &part.name,
                 question: &part.question,
                 id: &timeline.variant.id,
@@ -98,14 +98,15 @@ pub fn bound_us(part: &PartResults, variant: &str) -> Option<f64> {
 }
 
 /// The figures of one or more files, in the files' order. A model's timelines come before those that were measured.
-pub fn figures<'a>(files: &[Source<'a>]) -> Vec<Figure<'a>> {
-    let mut files: Vec<&Source<'a>> = files.iter().collect();
+pub fn figures<'a>(files: &[FileTimelines<'a>]) -> Vec<VariantFigure<'a>> {
+    let mut files: Vec<&FileTimelines<'a>> = files.iter().collect();
     files.sort_by_key(|source| source.times != TimeSource::Modelled);
-    let mut figures: Vec<Figure<'a>> = Vec::new();
+    let mut figures: Vec<VariantFigure<'a>> = Vec::new();
     for source in files {
         for (i, timeline) in source.timelines.iter().enumerate() {
-            let same =
-                |other: &&Timeline<'_>| (other.part, other.id) == (timeline.part, timeline.id);
+            let same = |other: &&VariantTimeline<'_>| {
+                (other.part, other.id) == (timeline.part, timeline.id)
+            };
             let before = source.timelines[..i].iter().filter(same).count();
             let variant = match before {
                 0 => timeline.variant.to_owned(),
@@ -118,10 +119,10 @@ pub fn figures<'a>(files: &[Source<'a>]) -> Vec<Figure<'a>> {
                 facts: timeline.facts,
             };
             let id = (timeline.id, before);
-            let same = |f: &&mut Figure<'_>| (f.part, f.id) == (timeline.part, id);
+            let same = |f: &&mut VariantFigure<'_>| (f.part, f.id) == (timeline.part, id);
             match figures.iter_mut().find(same) {
                 Some(figure) => figure.drawn.push(drawn),
-                None => figures.push(Figure {
+                None => figures.push(VariantFigure {
                     part: timeline.part,
                     question: timeline.question,
                     id,
@@ -141,7 +142,10 @@ mod tests {
     use chapter_results::part::{Bound, Timed};
 
     fn shown(files: &[&Results]) -> Vec<(String, Vec<String>)> {
-        let sources: Vec<Source<'_>> = files.iter().map(|results| Source::of(results)).collect();
+        let sources: Vec<FileTimelines<'_>> = files
+            .iter()
+            .map(|results| FileTimelines::of(results))
+            .collect();
         let figures = figures(&sources).into_iter();
         figures
             .map(|f| (f.variant, f.drawn.into_iter().map(|d| d.label).collect()))
@@ -190,7 +194,7 @@ mod tests {
         assert_eq!(bound_us(part, "one-stream"), Some(60.0));
         assert_eq!(bound_us(part, "alone"), None);
         assert_eq!(
-            figures(&[Source::of(&results)])[0].drawn[0].bound_us,
+            figures(&[FileTimelines::of(&results)])[0].drawn[0].bound_us,
             Some(60.0)
         );
     }

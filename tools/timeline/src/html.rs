@@ -6,8 +6,8 @@ mod gaps;
 mod packed;
 
 use crate::analysis::facts::{Facts, legacy_barriers};
-use crate::critical::{self, Step};
-use crate::figure::{Drawn, Figure};
+use crate::critical::{self, PathStep};
+use crate::figure::{Drawn, VariantFigure};
 use crate::overlap::overlapped;
 use crate::{class, summary};
 use chapter_results::Results;
@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// What the page knows.
 #[derive(Serialize)]
-struct Page<'a> {
+struct HtmlPage<'a> {
     title: &'a str,
     notes: &'a [String],
     figures: Vec<PageFigure<'a>>,
@@ -44,17 +44,17 @@ struct PageChart<'a> {
     /// The shortest time that any schedule could take, if it is known.
     bound: Option<f64>,
     rows: Vec<PageRow>,
-    operations: Vec<Operation<'a>>,
+    operations: Vec<OperationRow<'a>>,
     /// Name, thread, start, end.
     ranges: Vec<(&'a str, &'a str, u64, u64)>,
-    calls: Vec<Call<'a>>,
+    calls: Vec<CallRow<'a>>,
     dependencies: Vec<(usize, usize)>,
     overlap: Vec<(u64, u64)>,
     /// When the legacy default stream held the blocking streams up.
     barriers: Vec<(u64, u64)>,
     /// The critical path: operations, and why each follows the one before it.
     critical: Vec<(usize, &'static str)>,
-    findings: Vec<Finding<'a>>,
+    findings: Vec<FindingRow<'a>>,
     gaps: Option<gaps::PageGaps>,
 }
 
@@ -68,10 +68,10 @@ struct PageRow {
 }
 
 /// Name, stream, engine, colour, start, end, bytes, number; the number is 0 where there is one operation of its kind.
-type Operation<'a> = (&'a str, &'a str, String, &'static str, u64, u64, u64, usize);
+type OperationRow<'a> = (&'a str, &'a str, String, &'static str, u64, u64, u64, usize);
 
 #[derive(Serialize)]
-struct Call<'a> {
+struct CallRow<'a> {
     name: &'a str,
     thread: &'a str,
     start: i64,
@@ -86,14 +86,14 @@ struct Call<'a> {
 }
 
 #[derive(Serialize)]
-struct Finding<'a> {
+struct FindingRow<'a> {
     text: &'a str,
     operations: &'a [usize],
 }
 
 /// The page of these figures. `title` says what ran; `notes` are the lines below it, such as the devices.
-pub fn page(title: &str, notes: &[String], figures: &[Figure<'_>]) -> String {
-    let mut page = Page {
+pub fn page(title: &str, notes: &[String], figures: &[VariantFigure<'_>]) -> String {
+    let mut page = HtmlPage {
         title,
         notes,
         figures: figures.iter().map(figure).collect(),
@@ -168,7 +168,7 @@ const SCRIPTS: [&str; 13] = [
     include_str!("assets/page.js"),
 ];
 
-fn figure<'a>(figure: &'a Figure<'_>) -> PageFigure<'a> {
+fn figure<'a>(figure: &'a VariantFigure<'_>) -> PageFigure<'a> {
     PageFigure {
         part: figure.part,
         question: figure.question,
@@ -213,7 +213,7 @@ fn chart<'a>(drawn: &'a Drawn<'_>) -> PageChart<'a> {
         findings: recording
             .findings
             .iter()
-            .map(|f| Finding {
+            .map(|f| FindingRow {
                 text: &f.text,
                 operations: &f.intervals,
             })
@@ -221,7 +221,7 @@ fn chart<'a>(drawn: &'a Drawn<'_>) -> PageChart<'a> {
     }
 }
 
-fn path_text(drawn: &Drawn<'_>, critical: &[Step]) -> String {
+fn path_text(drawn: &Drawn<'_>, critical: &[PathStep]) -> String {
     let whole = drawn.recording.makespan();
     let mut text = String::new();
     if let Some(us) = drawn.bound_us {
@@ -240,7 +240,7 @@ fn path_text(drawn: &Drawn<'_>, critical: &[Step]) -> String {
     text + &format!("The critical path has {operations} for {busy} of {whole}.")
 }
 
-fn operations(recording: &Recording) -> Vec<Operation<'_>> {
+fn operations(recording: &Recording) -> Vec<OperationRow<'_>> {
     fn kind(i: &Interval) -> (&str, Engine, &str) {
         (&i.stream, i.engine, &i.name)
     }
@@ -265,10 +265,10 @@ fn operations(recording: &Recording) -> Vec<Operation<'_>> {
     operations.collect()
 }
 
-fn calls(recording: &Recording) -> Vec<Call<'_>> {
+fn calls(recording: &Recording) -> Vec<CallRow<'_>> {
     let released = critical::released_by(recording);
     let calls = recording.calls.iter().zip(released);
-    let calls = calls.map(|(call, released_by)| Call {
+    let calls = calls.map(|(call, released_by)| CallRow {
         name: &call.name,
         thread: &call.thread,
         start: call.span.start,

@@ -1,6 +1,6 @@
 //! A part of a long recording.
 
-use crate::analysis::facts::{Call, Facts};
+use crate::analysis::facts::{Facts, TimedHostCall};
 use chapter_results::intervals::{Recording, Span};
 use std::time::Duration;
 
@@ -16,13 +16,13 @@ pub fn within(recording: Recording, facts: Facts, window: Span) -> (Recording, F
         .map_or(0, |(interval, _)| interval.span.start);
     let recording = recording.only(|interval| is_inside(interval.span));
     let by = origin.cast_signed();
-    let shifted = |call: Call| Call {
+    let shifted = |call: TimedHostCall| TimedHostCall {
         start: call.start.saturating_sub(by),
         end: call.end.saturating_sub(by),
         ..call
     };
     let end = recording.makespan().as_nanos() as i64;
-    let all_shifted = |calls: Vec<Call>| -> Vec<Call> {
+    let all_shifted = |calls: Vec<TimedHostCall>| -> Vec<TimedHostCall> {
         let calls = calls.into_iter().map(shifted);
         calls.filter(|call| call.start <= end).collect()
     };
@@ -78,7 +78,7 @@ mod tests {
             interval(Kernel, "a", 400, 500),
         ]);
         let mut facts = Facts::of(&whole);
-        facts.operations[1].call = Some(Call {
+        facts.operations[1].call = Some(TimedHostCall {
             name: "cuLaunchKernel".into(),
             thread: 0,
             start: 90,

@@ -2,8 +2,10 @@
 
 use chapter_results::intervals::{Dependency, Engine, Interval, Recording, Source, Span};
 use chapter_timeline::analysis::cause::{Cause, Causes, Likely};
-use chapter_timeline::analysis::facts::{Call, Facts, HostMemory, Operation, StreamKind, Wait};
-use chapter_timeline::analysis::occupancy::{Launch, Multiprocessors};
+use chapter_timeline::analysis::facts::{
+    EventWait, Facts, HostMemory, OperationFacts, StreamKind, TimedHostCall,
+};
+use chapter_timeline::analysis::occupancy::{LaunchShape, Multiprocessors};
 
 /// Two kernels, the second right behind the first, in streams of these names.
 fn kernels(first: &str, second: &str) -> Recording {
@@ -28,9 +30,9 @@ fn copy_then_kernel() -> Recording {
     recording
 }
 
-fn call(name: &str, thread: u64, start: i64, end: i64) -> Option<Call> {
+fn call(name: &str, thread: u64, start: i64, end: i64) -> Option<TimedHostCall> {
     let name = name.to_owned();
-    Some(Call {
+    Some(TimedHostCall {
         name,
         thread,
         start,
@@ -40,9 +42,9 @@ fn call(name: &str, thread: u64, start: i64, end: i64) -> Option<Call> {
 
 /// Both operations were asked for at these times.
 fn called(first: (i64, i64), second: (i64, i64)) -> Facts {
-    let operation = |(start, end)| Operation {
+    let operation = |(start, end)| OperationFacts {
         call: call("cuLaunchKernel", 1, start, end),
-        ..Operation::default()
+        ..OperationFacts::default()
     };
     Facts {
         operations: vec![operation(first), operation(second)],
@@ -144,7 +146,7 @@ fn a_pageable_copy_that_kept_the_host_is_the_cause_and_a_pinned_one_is_not() {
 fn without_calls_a_pageable_copy_is_suspected() {
     let recording = copy_then_kernel();
     let mut facts = Facts {
-        operations: vec![Operation::default(); 2],
+        operations: vec![OperationFacts::default(); 2],
         ..Facts::default()
     };
     facts.operations[0].memory = Some(HostMemory::Pageable);
@@ -158,7 +160,7 @@ fn a_grid_that_fills_the_device_leaves_no_room() {
     let recording = kernels("a", "b");
     let mut facts = called((-90, -80), (-70, -60));
     facts.multiprocessors = Some(Multiprocessors::usual(132, Some((9, 0))));
-    let launch = |blocks| Launch {
+    let launch = |blocks| LaunchShape {
         blocks,
         threads: 256,
         registers: 32,
@@ -199,7 +201,7 @@ fn a_wait_for_an_event_counts_for_the_operation_behind_it_alone() {
     let recording = kernels("a", "b");
     let mut facts = called((-90, -80), (-50, -40));
     let wait = |stream: &str, at| {
-        vec![Wait {
+        vec![EventWait {
             stream: stream.into(),
             at,
         }]
@@ -216,9 +218,9 @@ fn a_wait_for_an_event_counts_for_the_operation_behind_it_alone() {
     between.stream = "b".into();
     longer.intervals.push(between);
     facts.stream_waits = wait("b", -60);
-    facts.operations.push(Operation {
+    facts.operations.push(OperationFacts {
         call: call("cuLaunchKernel", 1, -55, -52),
-        ..Operation::default()
+        ..OperationFacts::default()
     });
     assert_eq!(likely(&longer, &facts).cause, Cause::Unknown);
 }

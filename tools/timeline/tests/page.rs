@@ -7,7 +7,7 @@ mod testing;
 
 use chapter_results::device::TimeSource;
 use chapter_results::intervals::Engine;
-use chapter_timeline::figure::{Source, figures};
+use chapter_timeline::figure::{FileTimelines, figures};
 use chapter_timeline::html;
 use proptest::prelude::*;
 use serde_json::Value;
@@ -21,7 +21,7 @@ fn page(name: &str) -> String {
     recording.findings[0].text = name.to_owned();
     let results = results(TimeSource::Measured, vec![(name, recording)]);
     let notes = [html::device_note(&results)];
-    html::page(name, &notes, &figures(&[Source::of(&results)]))
+    html::page(name, &notes, &figures(&[FileTimelines::of(&results)]))
 }
 
 /// What the page's script reads.
@@ -57,7 +57,7 @@ fn a_page_of_many_operations_is_small() {
     let of = |operations: u64| {
         let recording = testing::recording((0..operations).map(operation).collect());
         let results = results(TimeSource::Measured, vec![("many", recording)]);
-        html::page("many", &[], &figures(&[Source::of(&results)]))
+        html::page("many", &[], &figures(&[FileTimelines::of(&results)]))
     };
     let [small, large] = [20_000, 20_001].map(of);
     assert!(small.contains("application/json") && large.contains("application/gzip"));
@@ -105,7 +105,7 @@ fn the_data_has_calls_the_critical_path_barriers_and_the_bound() {
     let mut recording = one_stream();
     recording.intervals[1].stream = "legacy".into();
     let results = results(TimeSource::Measured, vec![("one stream", recording)]);
-    let mut figures = figures(&[Source::of(&results)]);
+    let mut figures = figures(&[FileTimelines::of(&results)]);
     figures[0].drawn[0].bound_us = Some(60.5);
     let data = data(&html::page("basic_streams", &[], &figures));
     let chart = &data["figures"][0]["charts"][0];

@@ -8,12 +8,12 @@ use std::time::Duration;
 
 /// Kernels and calls of one thread, in microseconds.
 #[derive(Default)]
-struct Run {
+struct HostTimeline {
     intervals: Vec<Interval>,
     calls: Vec<HostCall>,
 }
 
-impl Run {
+impl HostTimeline {
     fn operation(&mut self, engine: Engine, name: &str, stream: usize, start: u64, end: u64) {
         self.intervals.push(Interval {
             device: 0,
@@ -61,7 +61,7 @@ impl Run {
 }
 
 /// The idle time by cause, in microseconds.
-fn causes(run: Run) -> Vec<(Cause, u64)> {
+fn causes(run: HostTimeline) -> Vec<(Cause, u64)> {
     let analysis = run.analysed();
     let by_cause = analysis.idle_by_cause().into_iter();
     by_cause
@@ -71,7 +71,7 @@ fn causes(run: Run) -> Vec<(Cause, u64)> {
 
 /// Two kernels of 100 µs; the second, launched at 1000, begins at 1010. Between them the host makes these calls.
 fn between(calls: &[(&str, i64, i64)]) -> Vec<(Cause, u64)> {
-    let mut run = Run::default();
+    let mut run = HostTimeline::default();
     run.kernel(1, (5, 105), (0, 4));
     for &(name, start, end) in calls {
         run.call(name, start, end);
@@ -119,14 +119,14 @@ fn launches_behind_a_wait_count_as_the_wait() {
         ("cudaFree", Cause::HostWaited),
         ("cuMemAlloc", Cause::Launches),
     ] {
-        let mut run = Run::default();
+        let mut run = HostTimeline::default();
         run.kernel(1, (5, 105), (0, 4));
         run.call(name, 6, 106);
         run.call("cuEventRecord", 106, 109);
         run.kernel(1, (115, 215), (109, 113));
         assert_eq!(causes(run)[0].0, cause, "{name}");
     }
-    let mut run = Run::default();
+    let mut run = HostTimeline::default();
     run.kernel(1, (5, 105), (0, 4));
     run.call("cuStreamSynchronize", 6, 107);
     run.call("cuEventRecord", 107, 110);
@@ -141,7 +141,7 @@ fn launches_behind_a_wait_count_as_the_wait() {
 /// The wait was over before the device ran out of work: the launches since are slower than the work.
 #[test]
 fn a_wait_that_ended_in_time_does_not_explain_slow_launches() {
-    let mut run = Run::default();
+    let mut run = HostTimeline::default();
     run.kernel(1, (5, 105), (0, 4));
     run.call("cuStreamSynchronize", 6, 106);
     for i in 0..20 {
@@ -154,7 +154,7 @@ fn a_wait_that_ended_in_time_does_not_explain_slow_launches() {
 
 #[test]
 fn a_call_that_had_returned_in_time_explains_nothing() {
-    let mut run = Run::default();
+    let mut run = HostTimeline::default();
     run.kernel(1, (5, 105), (0, 4));
     run.kernel(2, (1010, 1110), (80, 90));
     assert_eq!(causes(run), [(Cause::Unknown, 905)]);
@@ -163,7 +163,7 @@ fn a_call_that_had_returned_in_time_explains_nothing() {
 #[test]
 fn launches_slower_than_the_work_are_a_cause_with_one_stream_and_with_two() {
     for streams in [1, 2] {
-        let mut run = Run::default();
+        let mut run = HostTimeline::default();
         for i in 0..200 {
             let at = i * 5;
             let stream = i as usize % streams;
@@ -176,7 +176,7 @@ fn launches_slower_than_the_work_are_a_cause_with_one_stream_and_with_two() {
 
 #[test]
 fn a_slow_launch_is_its_own_cause() {
-    let mut run = Run::default();
+    let mut run = HostTimeline::default();
     run.kernel(1, (5, 3005), (0, 4));
     run.kernel(2, (3300, 3310), (10, 3295));
     run.kernel(2, (3315, 3325), (3300, 3304));
@@ -188,7 +188,7 @@ fn a_slow_launch_is_its_own_cause() {
 
 #[test]
 fn a_pageable_copy_in_between_is_the_cause() {
-    let mut run = Run::default();
+    let mut run = HostTimeline::default();
     run.kernel(1, (5, 105), (0, 4));
     run.call("cuMemcpyDtoHAsync", 8, 900);
     run.calls.last_mut().unwrap().interval = Some(1);
@@ -200,7 +200,7 @@ fn a_pageable_copy_in_between_is_the_cause() {
 
 #[test]
 fn what_the_host_waits_for_may_be_a_host_function() {
-    let mut run = Run::default();
+    let mut run = HostTimeline::default();
     run.kernel(1, (5, 105), (0, 4));
     run.call("cuLaunchHostFunc", 5, 8);
     run.operation(Engine::HostFunction, "host function", 1, 110, 900);
@@ -212,7 +212,7 @@ fn what_the_host_waits_for_may_be_a_host_function() {
 
 #[test]
 fn a_host_function_that_the_trace_lacks_is_known_by_its_launch() {
-    let mut run = Run::default();
+    let mut run = HostTimeline::default();
     run.kernel(1, (5, 205), (0, 4));
     run.call("cudaLaunchHostFunc", 5, 8);
     run.kernel(1, (415, 615), (9, 13));
@@ -221,7 +221,7 @@ fn a_host_function_that_the_trace_lacks_is_known_by_its_launch() {
 
 #[test]
 fn the_evidence_says_where_the_host_was_and_for_how_long() {
-    let mut run = Run::default();
+    let mut run = HostTimeline::default();
     run.kernel(1, (5, 105), (0, 4));
     run.call("cudaMalloc", 100, 900);
     run.kernel(1, (1010, 1110), (1000, 1004));

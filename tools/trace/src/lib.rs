@@ -11,7 +11,7 @@ pub mod rows;
 #[allow(dead_code)]
 mod testing;
 
-use crate::rows::{Kind, Row, rows};
+use crate::rows::{ChartRow, Kind, rows};
 use chapter_results::Results;
 use chapter_results::intervals::{HostSpan, Interval, Recording, Span};
 use serde::Serialize;
@@ -22,7 +22,7 @@ use std::io::Write;
 pub struct Trace {
     /// How long before its first operation the host's first call of the recording began: times of the format are not negative.
     lead: i64,
-    events: Vec<Event>,
+    events: Vec<TraceEvent>,
     /// The last number given to a process or a thread; none is given twice.
     numbers: u32,
     flows: u32,
@@ -30,7 +30,7 @@ pub struct Trace {
 
 /// One event of the format. Times are in microseconds.
 #[derive(Debug, Serialize)]
-struct Event {
+struct TraceEvent {
     name: String,
     #[serde(skip_serializing_if = "Option::is_none")]
     cat: Option<String>,
@@ -61,7 +61,7 @@ enum Phase {
     Instant {
         ts: f64,
         s: &'static str,
-        args: Report,
+        args: TraceReport,
     },
 }
 
@@ -85,7 +85,7 @@ struct Details {
 }
 
 #[derive(Debug, Serialize)]
-struct Report {
+struct TraceReport {
     report: String,
 }
 
@@ -93,7 +93,7 @@ struct Report {
 #[derive(Serialize)]
 #[serde(rename_all = "camelCase")]
 struct File<'a> {
-    trace_events: &'a [Event],
+    trace_events: &'a [TraceEvent],
     display_time_unit: &'static str,
 }
 
@@ -163,7 +163,7 @@ impl Trace {
     }
 
     /// Adds a row; returns in which thread each of its things stands.
-    fn add_row(&mut self, pid: u32, row: &Row, recording: &Recording) -> Vec<(usize, u32)> {
+    fn add_row(&mut self, pid: u32, row: &ChartRow, recording: &Recording) -> Vec<(usize, u32)> {
         let what = match row.kind {
             Kind::Engine(_) => "engine",
             Kind::Stream => "stream",
@@ -252,7 +252,7 @@ impl Trace {
             let moment = |ts, s| Phase::Instant {
                 ts,
                 s,
-                args: Report {
+                args: TraceReport {
                     report: report.clone(),
                 },
             };
@@ -284,7 +284,7 @@ impl Trace {
     }
 
     fn push(&mut self, name: String, cat: Option<String>, phase: Phase, pid: u32, tid: u32) {
-        self.events.push(Event {
+        self.events.push(TraceEvent {
             name,
             cat,
             phase,

@@ -28,7 +28,7 @@ pub struct LaneEntry {
 
 /// A row of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct ChartRow {
     /// What it is a row of.
     pub kind: Kind,
     /// The engine's, the stream's or the thread's name.
@@ -40,7 +40,7 @@ pub struct Row {
 }
 
 /// The rows of a recording: engines that were used, streams in the order in which they first appear, host threads.
-pub fn rows(recording: &Recording) -> Vec<Row> {
+pub fn rows(recording: &Recording) -> Vec<ChartRow> {
     let spans: Vec<Span> = recording.intervals.iter().map(|i| i.span).collect();
     let intervals =
         |which: &dyn Fn(usize) -> bool| (0..spans.len()).filter(|i| which(*i)).collect();
@@ -92,7 +92,7 @@ fn threads(recording: &Recording) -> Vec<&str> {
 }
 
 /// Puts everything into the first lane that is free.
-fn row(kind: Kind, name: &str, mut own: Vec<usize>, spans: &[Span]) -> Row {
+fn row(kind: Kind, name: &str, mut own: Vec<usize>, spans: &[Span]) -> ChartRow {
     own.sort_by_key(|&i| (spans[i].start, Reverse(spans[i].end), i));
     let mut ends: Vec<u64> = Vec::new();
     let mut place = |index: usize| {
@@ -106,7 +106,7 @@ fn row(kind: Kind, name: &str, mut own: Vec<usize>, spans: &[Span]) -> Row {
         LaneEntry { index, lane }
     };
     let places = own.into_iter().map(&mut place).collect();
-    Row {
+    ChartRow {
         kind,
         name: name.to_owned(),
         lanes: ends.len().max(1),

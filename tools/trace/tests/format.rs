@@ -15,7 +15,7 @@ use testing::{call, interval, one_stream, range, recording, three_way};
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
 struct File {
-    trace_events: Vec<Event>,
+    trace_events: Vec<ParsedEvent>,
     display_time_unit: Unit,
 }
 
@@ -28,7 +28,7 @@ enum Unit {
 
 #[derive(Debug, Deserialize)]
 #[serde(tag = "ph", deny_unknown_fields)]
-enum Event {
+enum ParsedEvent {
     M {
         name: String,
         pid: u32,
@@ -71,13 +71,13 @@ enum Event {
         ts: f64,
         pid: u32,
         tid: u32,
-        args: Report,
+        args: ParsedReport,
     },
 }
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Report {
+struct ParsedReport {
     report: String,
 }
 
@@ -105,7 +105,7 @@ enum Scope {
 /// What flows are called, and their categories.
 const FLOWS: [(&str, &str); 2] = [("waits for", "dependency"), ("enqueues", "enqueue")];
 
-type Row = (u32, u32);
+type RowIds = (u32, u32);
 
 /// A slice: start and end in nanoseconds.
 type Slice = (u64, u64);
@@ -113,11 +113,11 @@ type Slice = (u64, u64);
 /// Everything that the format asks of events together.
 #[derive(Default)]
 struct Checked {
-    threads: BTreeMap<Row, String>,
+    threads: BTreeMap<RowIds, String>,
     processes: BTreeMap<u32, String>,
-    slices: BTreeMap<Row, Vec<Slice>>,
+    slices: BTreeMap<RowIds, Vec<Slice>>,
     /// Per flow: where it starts and where it ends.
-    flows: BTreeMap<u32, [Option<(Row, u64)>; 2]>,
+    flows: BTreeMap<u32, [Option<(RowIds, u64)>; 2]>,
     instants: Vec<(String, String, Scope)>,
 }
 
@@ -144,9 +144,9 @@ fn check(trace: &Trace) -> Checked {
 }
 
 impl Checked {
-    fn add(&mut self, event: Event) {
+    fn add(&mut self, event: ParsedEvent) {
         match event {
-            Event::M {
+            ParsedEvent::M {
                 name,
                 pid,
                 tid,
@@ -169,7 +169,7 @@ impl Checked {
                 }
                 other => panic!("metadata {other:?}"),
             },
-            Event::X {
+            ParsedEvent::X {
                 name,
                 cat,
                 ts,
@@ -189,7 +189,7 @@ impl Checked {
                     .or_default()
                     .push((start, start + nanoseconds(dur)));
             }
-            Event::Start {
+            ParsedEvent::Start {
                 name,
                 cat,
                 id,
@@ -204,7 +204,7 @@ impl Checked {
                     "flow {id} starts twice"
                 );
             }
-            Event::Finish {
+            ParsedEvent::Finish {
                 name,
                 cat,
                 id,
@@ -221,7 +221,7 @@ impl Checked {
                     "flow {id} ends twice"
                 );
             }
-            Event::Instant {
+            ParsedEvent::Instant {
                 name,
                 cat,
                 s,

@@ -7,7 +7,7 @@ use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::alone::{each, together};
 use examples_host::prelude::*;
-use known::{Known, prediction};
+use known::{CheckedImages, prediction};
 
 const FEW: &str = "the few images that a model is given do not make up for filling and draining";
 
@@ -18,13 +18,13 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [texture, relevance, tokens] =
         &stream::non_blocking_named(["texture", "relevance", "tokens"])?;
     let images = part.by_times(64, 8);
-    let mut known = Known::new(images)?;
+    let mut known = CheckedImages::new(images)?;
     let batches = images / BATCH;
     let stages = [
-        each(batches, copy_in, Known::copy_in),
-        each(batches, compute, Known::compute),
-        each(batches, copy_out, Known::copy_out),
-        together(batches, [copy_in, copy_out], [Known::copy_in, Known::copy_out]),
+        each(batches, copy_in, CheckedImages::copy_in),
+        each(batches, compute, CheckedImages::compute),
+        each(batches, copy_out, CheckedImages::copy_out),
+        together(batches, [copy_in, copy_out], [CheckedImages::copy_in, CheckedImages::copy_out]),
     ];
     let mut alone = part.alone_in_turn(&mut known, stages)?;
     let stages = alone.stages();
@@ -36,7 +36,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let plan = plan.launches(4 * batches, images * PATCHES).launches_differ();
     let all = [copy_in, compute, copy_out];
     let five = [copy_in, texture, relevance, tokens, copy_out];
-    let variants = variants! { known: Known, differ in Streams, Events;
+    let variants = variants! { known: CheckedImages, differ in Streams, Events;
         "serial", [copy_in] => known.images.serial(copy_in);
         ("three-streams", "three streams"), all => known.images.three_streams(1, all);
         ("batches", "three streams, batches"), all => known.images.three_streams(BATCH, all), also Kernels, Launches, Copies;
@@ -48,7 +48,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let [serial, streams, batches, five] = &outcomes;
     part.chart(&streams.name, &streams.recording, Rows::Engines);
     part.chart(&five.name, &five.recording, Rows::Streams);
-    let rate = |outcome: &Outcome| {
+    let rate = |outcome: &MeasuredVariant| {
         let rate = images as f64 / outcome.median().as_secs_f64();
         format!("{}: {:.0} images a second", outcome.name, rate)
     };

@@ -4,7 +4,7 @@ use crate::shape::Shape;
 use anyhow::{Context, Result};
 use cuda_host::launch_attributes::{Attribute, max_active_clusters};
 use cuda_host::prelude::*;
-use examples_host::periodic::Products;
+use examples_host::periodic::PeriodicProducts;
 use examples_host::prelude::*;
 use gpu_kernels::{PRODUCT_COLUMNS, PRODUCT_ROWS, PRODUCT_SHARED_BYTES, PRODUCT_THREADS};
 
@@ -42,7 +42,7 @@ pub fn needed(shape: &Shape) -> [u64; 2] {
 }
 
 /// A in panels of rows, each by term.
-pub fn left(shape: &Shape, matrices: &Products) -> Vec<f32> {
+pub fn left(shape: &Shape, matrices: &PeriodicProducts) -> Vec<f32> {
     let (terms, panel) = (shape.terms as usize, PRODUCT_ROWS as usize);
     let left = matrices.left(shape.rows());
     let of_panel = |rows: &[f32]| -> Vec<f32> {
@@ -53,7 +53,7 @@ pub fn left(shape: &Shape, matrices: &Products) -> Vec<f32> {
 }
 
 /// B in panels of columns, each by term.
-pub fn right(shape: &Shape, matrices: &Products) -> Vec<f32> {
+pub fn right(shape: &Shape, matrices: &PeriodicProducts) -> Vec<f32> {
     let (columns, panel) = (shape.columns(), PRODUCT_COLUMNS as usize);
     let right = matrices.right(columns);
     let panels = (0..columns).step_by(panel).flat_map(|first| {
@@ -64,13 +64,13 @@ pub fn right(shape: &Shape, matrices: &Products) -> Vec<f32> {
 
 /// What the product must be, and how many bytes each checked one has fetched.
 pub struct Answers {
-    expected: Products,
+    expected: PeriodicProducts,
     columns: usize,
     checked: Vec<u64>,
 }
 
 impl Answers {
-    pub fn new(shape: &Shape, expected: Products) -> Self {
+    pub fn new(shape: &Shape, expected: PeriodicProducts) -> Self {
         Self { expected, columns: shape.columns(), checked: Vec::new() }
     }
 

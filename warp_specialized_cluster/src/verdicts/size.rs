@@ -6,7 +6,7 @@ use crate::size::Product;
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::answer::answer;
-use examples_host::periodic::Products;
+use examples_host::periodic::PeriodicProducts;
 use examples_host::prelude::*;
 
 const SIZES: [u32; 4] = [1, 2, 4, 8];
@@ -19,20 +19,20 @@ const NEIGHBOURS: &str = "the model merges requests for the same line within a c
      no cluster, too, and takes as long for the tiles that are shared as for all";
 
 /// The product, and what it must be.
-struct Known {
+struct CheckedProduct {
     product: Product,
     answers: Answers,
 }
 
-impl Known {
+impl CheckedProduct {
     fn new(shape: Shape) -> Result<Self> {
-        let matrices = Products::new(71, 72, shape.terms as usize);
+        let matrices = PeriodicProducts::new(71, 72, shape.terms as usize);
         let product = Product::new(shape, &left(&shape, &matrices), &right(&shape, &matrices))?;
         Ok(Self { product, answers: Answers::new(&shape, matrices) })
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedProduct {
     fn poison(&mut self) -> Result<()> {
         self.product.c.set_8(0xFF)?;
         Ok(self.product.fetched.set_8(0xFF)?)
@@ -47,7 +47,7 @@ impl Workload for Known {
 pub fn run(part: &mut Part) -> Result<()> {
     let [stream] = &stream::non_blocking_named(["product"])?;
     let shape = shape(part, (1, 320))?;
-    let mut known = Known::new(shape)?;
+    let mut known = CheckedProduct::new(shape)?;
     let [of_a, of_b] = needed(&shape);
     let planned = SIZES.map(|size| of_a + of_b / u64::from(size));
     part.predict(format!(
@@ -57,7 +57,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, threads(&shape));
-    let variants = variants! { known: Known, differ in Launches;
+    let variants = variants! { known: CheckedProduct, differ in Launches;
         ("blocks-1", "1 block"), [stream] => Ok(known.product.alone(stream)?), also Kernels;
         ("blocks-2", "2 blocks"), [stream] => Ok(known.product.shared(2, stream)?);
         ("blocks-4", "4 blocks"), [stream] => Ok(known.product.shared(4, stream)?);
@@ -90,7 +90,7 @@ pub fn run(part: &mut Part) -> Result<()> {
         let (name, slower) = (&outcome.name, one.speedup_over(outcome).at_most(1.15));
         expect! { part; outcome.id("waiting"), "{name}: waiting for each other costs little" => slower; }
     }
-    let best = shared.iter().map(Outcome::median).min().unwrap_or_default();
+    let best = shared.iter().map(MeasuredVariant::median).min().unwrap_or_default();
     let gain = ratio(one.median().div_duration_f64(best)).at_most(1.1);
     expect! { part;
         "merged/best", "sharing hardly gains time" => gain.not_of_the_model(NEIGHBOURS);

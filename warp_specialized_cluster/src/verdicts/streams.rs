@@ -8,22 +8,26 @@ use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::alone::each;
 use examples_host::prelude::*;
-use known::{Known, kernels};
+use known::{CheckedBatches, kernels};
 
 /// The part.
 pub fn run(part: &mut Part) -> Result<()> {
     let [a, b] = &stream::non_blocking_named(["A", "B"])?;
     let shape = shape(part, (1, 64))?;
     let batches = part.by_times(16, 4);
-    let mut known = Known::new(shape, batches)?;
+    let mut known = CheckedBatches::new(shape, batches)?;
     let kernels = |multiply| kernels(multiply, batches, [a, b]);
     let stages = [
-        each(batches, a, |known: &mut Known, batch, stream: &Stream| known.copy_in(batch, stream)),
+        each(batches, a, |known: &mut CheckedBatches, batch, stream: &Stream| {
+            known.copy_in(batch, stream)
+        }),
         // What `tiles` finds: on an H200 multicast gains nothing, on a model it does.
         kernels(Batches::global).or_faster(kernels(Batches::multicast)),
-        each(batches, b, |known: &mut Known, batch, stream: &Stream| known.copy_out(batch, stream)),
+        each(batches, b, |known: &mut CheckedBatches, batch, stream: &Stream| {
+            known.copy_out(batch, stream)
+        }),
         // Both directions at once and nothing else: no schedule is faster.
-        piece([a, b], |known: &mut Known| {
+        piece([a, b], |known: &mut CheckedBatches| {
             (0..batches).try_for_each(|batch| {
                 known.copy_in(batch, a)?;
                 known.copy_out(batch, b)
@@ -47,7 +51,7 @@ pub fn run(part: &mut Part) -> Result<()> {
         .map(|columns| batches * shape.rows() * columns * size_of::<f32>());
     let plan = Plan::new().bytes_in(of_a).bytes_out(of_c);
     let plan = plan.launches(batches, batches * threads(&shape));
-    let variants = variants! { known: Known, differ in Kernels, Launches, Streams;
+    let variants = variants! { known: CheckedBatches, differ in Kernels, Launches, Streams;
         ("global/streams-1", "global memory, 1 stream"), [a] => Ok(known.batches.pass(Batches::global, &[a])?);
         ("dsmem/streams-1", "DSMEM, 1 stream"), [a] => Ok(known.batches.pass(Batches::dsmem, &[a])?);
         ("multicast/streams-1", "multicast, 1 stream"), [a] => Ok(known.batches.pass(Batches::multicast, &[a])?);

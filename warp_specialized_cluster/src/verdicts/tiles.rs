@@ -5,27 +5,27 @@ use crate::shape::Shape;
 use crate::tiles::Product;
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::periodic::Products;
+use examples_host::periodic::PeriodicProducts;
 use examples_host::prelude::*;
 
 /// Blocks of a cluster.
 const CLUSTER: u32 = 4;
 
 /// The product, and what it must be.
-struct Known {
+struct CheckedProduct {
     product: Product,
     answers: Answers,
 }
 
-impl Known {
+impl CheckedProduct {
     fn new(shape: Shape) -> Result<Self> {
-        let matrices = Products::new(71, 72, shape.terms as usize);
+        let matrices = PeriodicProducts::new(71, 72, shape.terms as usize);
         let product = Product::new(shape, &left(&shape, &matrices), &right(&shape, &matrices))?;
         Ok(Self { product, answers: Answers::new(&shape, matrices) })
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedProduct {
     fn poison(&mut self) -> Result<()> {
         self.product.c.set_8(0xFF)?;
         Ok(self.product.fetched.set_8(0xFF)?)
@@ -40,7 +40,7 @@ impl Workload for Known {
 pub fn run(part: &mut Part) -> Result<()> {
     let [stream] = &stream::non_blocking_named(["product"])?;
     let shape = shape(part, (1, 320))?;
-    let mut known = Known::new(shape)?;
+    let mut known = CheckedProduct::new(shape)?;
     let [of_a, of_b] = needed(&shape);
     let shared = of_a + of_b / u64::from(CLUSTER);
     let least = shared as f64 / (of_a + of_b) as f64;
@@ -56,7 +56,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     ));
 
     let plan = Plan::new().launches(1, threads(&shape));
-    let variants = variants! { known: Known, differ in Kernels, Launches;
+    let variants = variants! { known: CheckedProduct, differ in Kernels, Launches;
         ("global", "through global memory"), [stream] => Ok(known.product.global(stream)?);
         ("dsmem", "distributed shared memory"), [stream] => Ok(known.product.dsmem(stream)?);
         "multicast", [stream] => Ok(known.product.multicast(stream)?);

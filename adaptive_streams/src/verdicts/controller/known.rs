@@ -1,31 +1,35 @@
 //! The data of the rounds, the expected results, and the times of the phases.
 
 use super::phases::Phases;
-use crate::controller::{Grid, INPUT, PHASES, ROUND, Rounds};
+use crate::controller::{GridExtents, INPUT, PHASES, ROUND, Rounds};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::few_values::{Batch, Expected};
+use examples_host::few_values::{Batch, ExpectedValues};
 use examples_host::prelude::*;
 use std::time::Duration;
 
 const DATA: Batch = Batch::new(61);
 
 /// The rounds, with what the phases took in each run of all of them.
-pub struct Known<'s> {
+pub struct CheckedRounds<'s> {
     pub rounds: Rounds<'s>,
     pub took: Vec<[Duration; PHASES]>,
     pub phases: Phases,
     /// The phases of the last run are to be noted.
     pub ran: bool,
-    expected: Expected,
+    expected: ExpectedValues,
 }
 
-impl<'s> Known<'s> {
+impl<'s> CheckedRounds<'s> {
     /// The data, and the rounds of each phase. No more streams are used than there are.
-    pub fn new(streams: &'s [Stream], phases: Phases, grids: [Grid; PHASES]) -> Result<Self> {
+    pub fn new(
+        streams: &'s [Stream],
+        phases: Phases,
+        grids: [GridExtents; PHASES],
+    ) -> Result<Self> {
         let mut rounds = Rounds::new(streams, phases.each_ref().map(|rounds| rounds.end), grids)?;
         DATA.fill(&mut rounds.input);
-        let expected = Expected::by(|x| x.mul_add(2.0, 1.0));
+        let expected = ExpectedValues::by(|x| x.mul_add(2.0, 1.0));
         Ok(Self { rounds, took: Vec::new(), phases, ran: false, expected })
     }
 
@@ -75,7 +79,7 @@ impl<'s> Known<'s> {
     }
 }
 
-impl Workload for Known<'_> {
+impl Workload for CheckedRounds<'_> {
     fn poison(&mut self) -> Result<()> {
         self.note_phases()?;
         check::poison(&mut self.rounds.output);

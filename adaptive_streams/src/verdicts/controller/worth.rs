@@ -15,7 +15,7 @@ const WORTH_IT: f64 = 0.05;
 pub fn expect_regret<const P: usize, const F: usize>(
     part: &mut Part,
     regret: &Regret<P, F>,
-    outcomes: &[Outcome],
+    outcomes: &[MeasuredVariant],
     bounds: [Duration; P],
     at_stake: f64,
 ) {
@@ -57,7 +57,7 @@ pub fn expect_regret<const P: usize, const F: usize>(
 fn show_regret<const P: usize, const F: usize>(
     part: &mut Part,
     regret: &Regret<P, F>,
-    outcomes: &[Outcome],
+    outcomes: &[MeasuredVariant],
     bounds: &[Duration; P],
 ) {
     let phases: [String; P] = array::from_fn(|phase| format!("phase {phase}"));

@@ -1,6 +1,6 @@
 //! The chains with their data, and the expected results.
 
-use crate::issue_order::{Chains, ROUNDS};
+use crate::issue_order::{ChunkChains, ROUNDS};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
@@ -12,7 +12,7 @@ const HEAD: usize = 32;
 
 /// The chains, and whether they copy out as well.
 pub struct Chained<'s> {
-    pub chains: Chains,
+    pub chains: ChunkChains,
     pub streams: &'s [Stream],
     pub both_ways: bool,
 }
@@ -20,13 +20,16 @@ pub struct Chained<'s> {
 impl<'s> Chained<'s> {
     /// Chains with this many elements of data, which copy in one direction.
     pub fn new(elements: usize, streams: &'s [Stream]) -> Result<Self> {
-        let mut chains = Chains::new(chunks::ranges::<f32>(elements, streams.len())?)?;
+        let mut chains = ChunkChains::new(chunks::ranges::<f32>(elements, streams.len())?)?;
         DATA.fill_f32(0, &mut chains.input);
         Ok(Self { chains, streams, both_ways: false })
     }
 
     /// One step of all chains, each in its stream.
-    pub fn all(&mut self, step: fn(&mut Chains, usize, &Stream) -> CudaResult<()>) -> Result<()> {
+    pub fn all(
+        &mut self,
+        step: fn(&mut ChunkChains, usize, &Stream) -> CudaResult<()>,
+    ) -> Result<()> {
         for (i, stream) in self.streams.iter().enumerate() {
             step(&mut self.chains, i, stream)?;
         }
@@ -45,7 +48,7 @@ impl Workload for Chained<'_> {
 
     fn check(&mut self) -> Result<Checked> {
         if !self.both_ways {
-            self.all(Chains::async_copy_out)?;
+            self.all(ChunkChains::async_copy_out)?;
             for stream in self.streams {
                 stream.synchronize()?;
             }

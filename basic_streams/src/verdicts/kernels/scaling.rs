@@ -12,16 +12,16 @@ use std::time::Duration;
 const KNEE: f64 = 0.8;
 
 /// The times on one to many streams.
-pub struct Scaling(Vec<Row>);
+pub struct Scaling(Vec<ScalingRow>);
 
-struct Row {
+struct ScalingRow {
     streams: usize,
     bound: Duration,
     median: Duration,
     least: Duration,
 }
 
-impl Row {
+impl ScalingRow {
     fn reached(&self) -> f64 {
         self.bound.as_secs_f64() / self.median.as_secs_f64()
     }
@@ -62,7 +62,7 @@ pub fn scaling<S: Workload>(
     let on_one = first.map_or(one, |times| times.median());
     // What disturbs a run makes it longer: the least time on one stream is the bound's.
     let least_on_one = first.map_or(one, |times| times.min());
-    let row = |(&streams, times): (&usize, &Durations)| Row {
+    let row = |(&streams, times): (&usize, &Durations)| ScalingRow {
         streams,
         bound: one.max(least_on_one.div_f64(streams as f64)),
         median: times.median(),
@@ -84,12 +84,12 @@ impl Scaling {
     /// The share of the bound that this number of streams reaches; `NAN` when it was not tried.
     pub fn reached(&self, streams: usize) -> f64 {
         let row = self.0.iter().find(|row| row.streams == streams);
-        row.map_or(f64::NAN, Row::reached)
+        row.map_or(f64::NAN, ScalingRow::reached)
     }
 
     /// The greatest share of the bound that a run reached: above 1, apart from noise, the measurement is wrong.
     pub fn most_reached(&self) -> f64 {
-        let most = |row: &Row| row.bound.div_duration_f64(row.least);
+        let most = |row: &ScalingRow| row.bound.div_duration_f64(row.least);
         self.0.iter().map(most).fold(0.0, f64::max)
     }
 

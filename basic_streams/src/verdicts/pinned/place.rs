@@ -7,13 +7,13 @@ use std::ops::DerefMut;
 use std::time::Duration;
 
 /// Host memory of some kind, with data of its own.
-pub struct Place {
+pub struct HostBuffer {
     kind: &'static str,
     pub host: Box<dyn DerefMut<Target = [u32]>>,
     data: Seed,
 }
 
-impl Place {
+impl HostBuffer {
     /// Fills memory of this kind; the kind's name is an id.
     pub fn new(kind: &'static str, mut host: impl DerefMut<Target = [u32]> + 'static) -> Self {
         let data = Seed::new((size_of_val(&host[..]) + kind.len()) as u64);
@@ -54,7 +54,7 @@ impl CopyTimes {
 const SMALLEST_TO_RANK: usize = 1 << 20;
 
 /// Notes the times of a copy.
-pub fn note(part: &mut Part, place: &Place, way: &str, times: &Durations) {
+pub fn note(part: &mut Part, place: &HostBuffer, way: &str, times: &Durations) {
     let bytes = place.bytes() as u64;
     let kind = match place.bytes() {
         ..SMALLEST_TO_RANK => Kind::Other,
@@ -73,7 +73,7 @@ pub fn least(found: &[Durations; 4]) -> [CopyTimes; 2] {
 }
 
 /// The places, with their times.
-pub fn table(places: &[Place], found: &[[CopyTimes; 2]]) -> Table {
+pub fn table(places: &[HostBuffer], found: &[[CopyTimes; 2]]) -> Table {
     let mut table = Table::new(["", "copy in", "GB/s", "call", "copy out", "GB/s", "call"]);
     for (place, times) in places.iter().zip(found) {
         let bytes = place.bytes() as u64;

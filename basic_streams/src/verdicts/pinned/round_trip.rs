@@ -1,6 +1,6 @@
 //! Copies from host memory to the device and back: how long each takes, and how long its call blocks the host.
 
-use super::place::{CopyTimes, Place, least, note, table};
+use super::place::{CopyTimes, HostBuffer, least, note, table};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::check::Mismatch;
@@ -30,7 +30,7 @@ where
     ///
     /// # Errors
     /// What a copy returns.
-    pub fn times(&self, part: &mut Part, places: &mut [Place]) -> Result<Vec<[CopyTimes; 2]>> {
+    pub fn times(&self, part: &mut Part, places: &mut [HostBuffer]) -> Result<Vec<[CopyTimes; 2]>> {
         let watch = Stopwatch::new(part.device())?;
         let mut checked = Ok(Checked::default());
         let indices: Vec<usize> = (0..places.len()).collect();
@@ -59,13 +59,13 @@ where
     pub fn check(
         &self,
         part: &Part,
-        place: &mut Place,
+        place: &mut HostBuffer,
     ) -> Result<std::result::Result<Checked, Mismatch>> {
         self.once(&Stopwatch::new(part.device())?, place)?;
         Ok(place.check())
     }
 
-    fn once(&self, watch: &Stopwatch, place: &mut Place) -> Result<[CopyTimes; 2]> {
+    fn once(&self, watch: &Stopwatch, place: &mut HostBuffer) -> Result<[CopyTimes; 2]> {
         let copy_in = self.copy(watch, || (self.copy_in)(&place.host))?;
         check::poison(&mut place.host);
         let copy_out = self.copy(watch, || (self.copy_out)(&mut place.host))?;

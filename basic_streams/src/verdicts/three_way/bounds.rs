@@ -61,7 +61,7 @@ pub fn name_the_stages(part: &mut Part, stages: &Stages, chunks: usize) {
 
 /// How much of the copies out runs during copies in, and what is required: at least `least`, or nothing where one engine
 /// takes both directions in turn.
-pub fn duplex(device: &Device, outcome: &Outcome, least: f64) -> Result<Expected> {
+pub fn duplex(device: &Device, outcome: &MeasuredVariant, least: f64) -> Result<Expected> {
     let overlap = outcome.overlap(Engine::DeviceToHost, Engine::HostToDevice);
     Ok(match device.copy_engines()? {
         ..=1 => overlap.at_most(0.01),
@@ -70,7 +70,11 @@ pub fn duplex(device: &Device, outcome: &Outcome, least: f64) -> Result<Expected
 }
 
 /// How much faster the one is than the other, which overlaps nothing: at least half of what the bound allows.
-pub fn half_of_the_gain(overlapped: &Outcome, in_order: &Outcome, stages: &Stages) -> Expected {
+pub fn half_of_the_gain(
+    overlapped: &MeasuredVariant,
+    in_order: &MeasuredVariant,
+    stages: &Stages,
+) -> Expected {
     let [none, bound] = [Overlap::None, Overlap::Duplex].map(|of| stages.bound(of).as_secs_f64());
     let least = 1.0 + 0.5 * (none / bound - 1.0);
     overlapped.speedup_over(in_order).at_least(least)
@@ -78,7 +82,7 @@ pub fn half_of_the_gain(overlapped: &Outcome, in_order: &Outcome, stages: &Stage
 
 /// How near to the bound the variant's best run comes, and what is required for `bytes` in each direction: starting copies,
 /// filling and draining cost a smaller share of more data. With less than 16 MiB nothing is required.
-pub fn near_bound(outcome: &Outcome, stages: &Stages, bytes: usize) -> Expected {
+pub fn near_bound(outcome: &MeasuredVariant, stages: &Stages, bytes: usize) -> Expected {
     let reached = outcome.reached(stages);
     let (least, follows): (_, &[PartOption]) = match bytes >> 20 {
         1024.. => (0.97, &[PartOption::Size]),

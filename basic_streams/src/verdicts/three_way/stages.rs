@@ -4,8 +4,8 @@ use super::Roles;
 use crate::three_way::Pipeline;
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::alone::{Piece, each};
-use examples_host::few_values::{Batch, Expected};
+use examples_host::alone::{TimedAlone, each};
+use examples_host::few_values::{Batch, ExpectedValues};
 use examples_host::prelude::*;
 
 const DATA: Batch = Batch::new(1);
@@ -27,7 +27,7 @@ impl Workload for Pipeline {
     }
 
     fn check(&mut self) -> Result<Checked> {
-        let expected = Expected::by(|x| (0..self.rounds).fold(x, |x, _| x.mul_add(2.0, 1.0)));
+        let expected = ExpectedValues::by(|x| (0..self.rounds).fold(x, |x, _| x.mul_add(2.0, 1.0)));
         Ok(check::equal("the output", 0, &self.output, |index| expected.of(DATA, index))?)
     }
 }
@@ -36,7 +36,7 @@ impl Workload for Pipeline {
 pub fn stages<'v>(
     [copies_in, kernels, copies_out]: Roles<'v>,
     chunks: usize,
-) -> [Piece<'v, Pipeline>; 4] {
+) -> [TimedAlone<'v, Pipeline>; 4] {
     [
         each(chunks, copies_in, copy_in),
         each(chunks, kernels, compute),

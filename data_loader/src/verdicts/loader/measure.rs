@@ -1,7 +1,7 @@
 //! What a batch takes: its load, its copy, its kernel, and the hand-overs between them.
 
 use super::{BATCHES, Loader, data};
-use crate::depth::{Pipeline, Slot, THREADS};
+use crate::depth::{BatchSlot, LoaderPipeline, THREADS};
 use crate::verdicts::loading::Loading;
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -19,9 +19,10 @@ impl Loader {
         streams: [&Stream; 2],
         load: impl Fn(usize) -> f64,
     ) -> Result<Loading> {
-        let mut slot = Slot::new()?;
+        let mut slot = BatchSlot::new()?;
         data(0).fill(&mut slot.host);
-        let ([copy, compute], Pipeline { results, kernels, rounds }) = (streams, &self.pipeline);
+        let ([copy, compute], LoaderPipeline { results, kernels, rounds }) =
+            (streams, &self.pipeline);
         let copies = part.alone([copy], || {
             // SAFETY: the buffer is page-locked and outlives the pass.
             (0..BATCHES)

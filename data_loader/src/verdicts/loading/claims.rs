@@ -43,7 +43,7 @@ pub(super) fn blocking(recording: &Recording) -> f64 {
 /// is the predicted one, that it is not below the bound, and that copies are asynchronous.
 pub fn expect_loading<const N: usize>(
     part: &mut Part,
-    outcomes: &[Outcome; N],
+    outcomes: &[MeasuredVariant; N],
     feeds: [Feed; N],
     loading: &Loading,
 ) {

@@ -9,12 +9,12 @@ use examples_host::prelude::*;
 const DATA: Seed = Seed::new(83);
 
 /// The grid on the GPUs, and what it is after all steps.
-pub struct Known {
+pub struct CheckedGrid {
     pub grid: Grid,
     expected: Vec<f32>,
 }
 
-impl Known {
+impl CheckedGrid {
     pub fn new(
         contexts: &[Context],
         [rows, width]: [usize; 2],
@@ -45,7 +45,7 @@ fn steps_on_the_cpu(rows: usize, width: usize, steps: usize) -> Vec<f32> {
     grid[width..(rows + 1) * width].to_vec()
 }
 
-impl Workload for Known {
+impl Workload for CheckedGrid {
     /// The grid as it is before the first step, with the halos that belong to it; NaN in the other.
     fn poison(&mut self) -> Result<()> {
         let (rows, width, gpus) = (self.grid.rows, self.grid.width, self.grid.slabs.len());

@@ -4,21 +4,21 @@ use crate::pipeline::stage::Stages;
 use anyhow::Result;
 use cuda_host::prelude::*;
 use cust::context::{Context, CurrentContext};
-use examples_host::few_values::{Batch, Expected};
+use examples_host::few_values::{Batch, ExpectedValues};
 use examples_host::prelude::*;
 use gpu_kernels::{FACTOR, SUMMAND};
 
 const DATA: Batch = Batch::new(61);
 
 /// The stages, and the expected output.
-pub struct Known {
+pub struct CheckedStages {
     pub stages: Stages,
     /// Elements of a micro-batch.
     len: usize,
-    expected: Expected,
+    expected: ExpectedValues,
 }
 
-impl Known {
+impl CheckedStages {
     pub fn new(contexts: &[Context], len: usize, batches: usize, rounds: u32) -> Result<Self> {
         let mut input = vec![0.0; len * batches];
         DATA.fill(&mut input);
@@ -27,12 +27,12 @@ impl Known {
         Ok(Self {
             stages: Stages::new(contexts, &input, batches, rounds)?,
             len,
-            expected: Expected::of_batch(DATA, input.len(), after),
+            expected: ExpectedValues::of_batch(DATA, input.len(), after),
         })
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedStages {
     fn poison(&mut self) -> Result<()> {
         for stage in &mut self.stages.stages {
             CurrentContext::set_current(&stage.context)?;

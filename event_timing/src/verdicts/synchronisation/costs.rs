@@ -2,7 +2,7 @@
 
 use crate::synchronisation::STEPS;
 use anyhow::{Context, Result};
-use examples_host::expect::{Expected, Found};
+use examples_host::expect::{Expected, Measured};
 use examples_host::idle::idle;
 use examples_host::prelude::*;
 use gpu_kernels::{Signature as _, affine_rounds};
@@ -15,7 +15,7 @@ use std::time::Duration;
 /// A variant has fewer than two steps.
 pub fn step_costs<const N: usize>(
     part: &mut Part,
-    outcomes: &[Outcome; N],
+    outcomes: &[MeasuredVariant; N],
 ) -> Result<[Duration; N]> {
     let titles = ["order kept by", "a step", "host's thread", "CPU busy", "GPU idle"];
     let mut table = Table::new(titles);
@@ -46,8 +46,8 @@ pub fn expect_cpu_busy(
     part: &mut Part,
     id: &str,
     sentence: &str,
-    outcome: &Outcome,
-    expected: impl FnOnce(Found) -> Expected,
+    outcome: &MeasuredVariant,
+    expected: impl FnOnce(Measured) -> Expected,
 ) {
     if let Some(busy) = outcome.cpu_busy {
         part.expect(id, sentence, expected(share(busy)));

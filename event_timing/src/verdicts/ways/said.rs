@@ -1,7 +1,7 @@
 //! The ways to time the work: each is a program that says how long the work took.
 
 use super::LONG;
-use crate::ways::Work;
+use crate::ways::TimedKernels;
 use anyhow::{Context, Result};
 use examples_host::prelude::*;
 use examples_host::statistics::Durations;
@@ -10,15 +10,15 @@ use std::time::Duration;
 /// A label, and what does the work and says how long it took.
 pub struct Way<'w> {
     label: Label,
-    body: Body<'w>,
+    body: TimedRegion<'w>,
 }
 
-type Body<'w> = Box<dyn FnMut(&mut Work) -> Result<Duration> + 'w>;
+type TimedRegion<'w> = Box<dyn FnMut(&mut TimedKernels) -> Result<Duration> + 'w>;
 
 /// A way: its id with the text to print, and the program.
 pub fn way<'w>(
     label: impl Into<Label>,
-    body: impl FnMut(&mut Work) -> Result<Duration> + 'w,
+    body: impl FnMut(&mut TimedKernels) -> Result<Duration> + 'w,
 ) -> Way<'w> {
     Way { label: label.into(), body: Box::new(body) }
 }
@@ -36,7 +36,7 @@ pub struct Said {
 /// What a way returns, or the driver.
 pub fn try_ways<const N: usize>(
     part: &mut Part,
-    work: &mut Work,
+    work: &mut TimedKernels,
     mut ways: [Way; N],
 ) -> Result<[Said; N]> {
     let mut times = [const { Vec::new() }; N];

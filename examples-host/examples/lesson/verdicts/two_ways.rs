@@ -1,12 +1,12 @@
 //! What is measured and claimed of two-ways.
 
-use crate::two_ways::Copies;
+use crate::two_ways::CopiesBothWays;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
 
 const DATA: Seed = Seed::new(1);
 
-impl Workload for Copies {
+impl Workload for CopiesBothWays {
     fn poison(&mut self) -> anyhow::Result<()> {
         check::poison(&mut self.output);
         Ok(())
@@ -24,13 +24,13 @@ pub fn run(part: &mut Part) -> anyhow::Result<()> {
     let [copy_in, copy_out] = stream::non_blocking_named(["copy in", "copy out"])?;
     let mut data = vec![0.0; elements];
     DATA.fill_f32(0, &mut data);
-    let mut copies = Copies::new(&data)?;
+    let mut copies = CopiesBothWays::new(&data)?;
     part.predict(
         "One stream takes the sum of both copies, two streams little more than one of them.",
     );
 
     let plan = Plan::new().copies(elements * size_of::<f32>());
-    let variants = variants! { copies: Copies, differ in Streams;
+    let variants = variants! { copies: CopiesBothWays, differ in Streams;
         "one-stream", [&copy_in] => Ok(copies.one_stream(&copy_in)?);
         "two-streams", [&copy_in, &copy_out] => Ok(copies.two_streams(&copy_in, &copy_out)?);
     };

@@ -18,12 +18,12 @@ const ELEMENTS: usize = 256;
 const SENTENCE: &str = "all variants do the same work: ";
 
 /// A copy in.
-struct Copy {
+struct CopyIn {
     input: LockedBuffer<u32>,
     data: DeviceBuffer<u32>,
 }
 
-impl Copy {
+impl CopyIn {
     fn copy(&mut self, stream: &cust::stream::Stream) -> anyhow::Result<()> {
         // SAFETY: both live until the stopwatch has waited.
         unsafe { self.data.async_copy_from(&self.input, stream)? };
@@ -31,7 +31,7 @@ impl Copy {
     }
 }
 
-impl Workload for Copy {
+impl Workload for CopyIn {
     fn poison(&mut self) -> anyhow::Result<()> {
         Ok(())
     }
@@ -50,14 +50,14 @@ fn claimed(mut times: impl FnMut(usize) -> usize) -> String {
     };
     let mut part = Part::new(PART, &device, &options);
     let stream = stream::non_blocking().unwrap().named("stream");
-    let mut work = Copy {
+    let mut work = CopyIn {
         input: LockedBuffer::new(&7, ELEMENTS).unwrap(),
         data: DeviceBuffer::zeroed(ELEMENTS).unwrap(),
     };
     let mut calls = 0;
-    let variants: [Variant<'_, Copy>; 2] = [
-        variant("once", [&stream], |work: &mut Copy| work.copy(&stream)),
-        variant("as-often", [&stream], |work: &mut Copy| {
+    let variants: [Variant<'_, CopyIn>; 2] = [
+        variant("once", [&stream], |work: &mut CopyIn| work.copy(&stream)),
+        variant("as-often", [&stream], |work: &mut CopyIn| {
             calls += 1;
             (0..times(calls)).try_for_each(|_| work.copy(&stream))
         }),

@@ -1,7 +1,7 @@
 //! The chunks, the expected results, and what the functions of each run leave.
 
-use super::function::{Function, transform};
-use crate::host_callback::Pipeline;
+use super::function::{CallbackState, transform};
+use crate::host_callback::CallbackPipeline;
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::few_values::Batch;
@@ -12,11 +12,11 @@ const DATA: Batch = Batch::new(100);
 
 /// The pipeline, and the functions of its runs.
 pub struct Calls {
-    pub pipeline: Pipeline,
+    pub pipeline: CallbackPipeline,
     /// Of the present run.
-    pub function: Arc<Function>,
+    pub function: Arc<CallbackState>,
     /// Of each run so far, and who called it.
-    runs: Vec<(&'static str, Arc<Function>)>,
+    runs: Vec<(&'static str, Arc<CallbackState>)>,
     /// Whether the functions were called in order, for each run that was checked.
     pub in_order: Vec<bool>,
 }
@@ -26,12 +26,13 @@ impl Calls {
     pub fn new(len: usize, chunks: usize, buffers: usize) -> Result<Self> {
         let mut data = vec![0.0; len * chunks];
         DATA.fill(&mut data);
-        let pipeline = Pipeline::new(&data, chunks::ranges::<f32>(data.len(), chunks)?, buffers)?;
+        let pipeline =
+            CallbackPipeline::new(&data, chunks::ranges::<f32>(data.len(), chunks)?, buffers)?;
         Ok(Self { pipeline, function: Arc::default(), runs: vec![], in_order: vec![] })
     }
 
     /// The pipeline, with the function of the present run, in which this variant calls it.
-    pub fn called_by(&mut self, variant: &'static str) -> &mut Pipeline {
+    pub fn called_by(&mut self, variant: &'static str) -> &mut CallbackPipeline {
         let function = Arc::clone(&self.function);
         self.runs.push((variant, Arc::clone(&function)));
         self.pipeline.function = Arc::new(move |chunk, data| function.call(chunk, data));
@@ -57,7 +58,7 @@ impl Calls {
 
 /// A chunk's copy out, as soon as its slot is empty.
 pub fn fetch(of: &mut Calls, i: usize, stream: &Stream) -> Result<()> {
-    let Pipeline { input, chunks, ring, .. } = &mut of.pipeline;
+    let CallbackPipeline { input, chunks, ring, .. } = &mut of.pipeline;
     let buffers = ring.len();
     let slot = &mut ring[i % buffers];
     stream.wait(&slot.emptied)?;
@@ -68,7 +69,7 @@ pub fn fetch(of: &mut Calls, i: usize, stream: &Stream) -> Result<()> {
 
 /// What comes after the function: the chunk goes back, and a kernel works on it.
 pub fn next_stage(of: &mut Calls, i: usize, stream: &Stream) -> Result<()> {
-    let Pipeline { kernels, results, chunks, ring, .. } = &mut of.pipeline;
+    let CallbackPipeline { kernels, results, chunks, ring, .. } = &mut of.pipeline;
     let (slot, mut result) = (&ring[i % ring.len()], results.index(chunks[i].clone()));
     // SAFETY: as for the copy out.
     unsafe {
@@ -89,7 +90,7 @@ impl Workload for Calls {
     }
 
     fn check(&mut self) -> Result<Checked> {
-        let Pipeline { results, chunks, .. } = &self.pipeline;
+        let CallbackPipeline { results, chunks, .. } = &self.pipeline;
         self.in_order.push(self.function.calls().into_iter().eq(0..chunks.len()));
         let len = chunks[0].len();
         let expected = |index| transform(index / len, DATA.given(index)).mul_add(2.0, 1.0);

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 /// What the calls of one run share with the program.
 #[derive(Default)]
-pub struct Function {
+pub struct CallbackState {
     /// The chunks, in the order of the calls that worked on them.
     calls: Mutex<Vec<usize>>,
     /// When the first call began and the last one ended, and how long all of them took.
@@ -31,7 +31,7 @@ pub struct NotANumber {
     pub index: usize,
 }
 
-impl Function {
+impl CallbackState {
     /// Works on a chunk. After a failure it does nothing: the stream goes on, and calls it for the later chunks too.
     pub fn call(&self, chunk: usize, data: &mut [f32]) {
         if self.failed.get().is_some() {
@@ -98,7 +98,7 @@ mod tests {
 
     #[test]
     fn the_time_between_calls_is_idle() {
-        let (function, us) = (Function::default(), Duration::from_micros);
+        let (function, us) = (CallbackState::default(), Duration::from_micros);
         assert_eq!(function.busy(), 0.0);
         function.note_time(us(100), us(130));
         function.note_time(us(180), us(200));
@@ -107,7 +107,7 @@ mod tests {
 
     #[test]
     fn after_a_failure_nothing_is_worked_on() {
-        let function = Function::default();
+        let function = CallbackState::default();
         let (mut good, mut bad) = ([2.0, 4.0], [1.0, f32::NAN]);
         function.call(0, &mut good);
         function.call(1, &mut bad);

@@ -9,7 +9,7 @@ use cust::context::CurrentContext;
 use examples_host::alone::{each, together};
 use examples_host::part_option::PartOption::Size;
 use examples_host::prelude::*;
-use stages::Work;
+use stages::StageBatches;
 
 /// Compares the variants, one change at a time: `form` against the unspecialised one, and more streams.
 pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Result<()> {
@@ -20,13 +20,15 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
     let (elements, bytes) = (32 * lines, lines * size_of::<[f32; 32]>());
     // Batches of 4 MiB, unless they are too few to fill the pipeline or needlessly many.
     let count = part.chunks((elements >> 20).clamp(32, 128), lines)?;
-    let mut work = Work::new(forms, elements, count, rounds)?;
+    let mut work = StageBatches::new(forms, elements, count, rounds)?;
 
     let stages = [
-        each(count, a, Work::copy_in),
-        each(count, a, |work: &mut Work, batch, stream: &Stream| work.kernel(batch, form, stream)),
-        each(count, b, Work::copy_out),
-        together(count, [a, b], [Work::copy_in, Work::copy_out]),
+        each(count, a, StageBatches::copy_in),
+        each(count, a, |work: &mut StageBatches, batch, stream: &Stream| {
+            work.kernel(batch, form, stream)
+        }),
+        each(count, b, StageBatches::copy_out),
+        together(count, [a, b], [StageBatches::copy_in, StageBatches::copy_out]),
     ];
     let mut alone = part.alone_in_turn(&mut work, stages)?;
     let stages = alone.stages();
@@ -46,7 +48,7 @@ pub fn compare(part: &mut Part, forms: &Forms, form: Form, rounds: u32) -> Resul
 
     let plan = Plan::new().copies(bytes).launches(count, elements).threads_differ();
     let (one, two, four, plain) = (&all[..1], &all[..2], &all[..], Form::Unspecialised);
-    let variants = variants! { work: Work, differ in Streams;
+    let variants = variants! { work: StageBatches, differ in Streams;
         ("unspecialised/streams-1", "unspecialised, 1 stream"), one => work.of.pass(plain, one), also Kernels, Launches;
         ("specialised/streams-1", "specialised, 1 stream"), one => work.of.pass(form, one);
         ("specialised/streams-2", "specialised, 2 streams"), two => work.of.pass(form, two);

@@ -1,6 +1,6 @@
 //! What the forms of the kernel are claimed to gain.
 
-use super::{Case, MANY, ROUNDS, SOME};
+use super::{LaunchCase, MANY, ROUNDS, SOME};
 use crate::forms::Form;
 use anyhow::{Context, Result};
 use examples_host::ceilings::Ceilings;
@@ -15,7 +15,7 @@ const REASON: &str = "the few tiles of each block that a model is given begin an
 
 pub fn expect(
     part: &mut Part,
-    found: &Contest<Case, Form>,
+    found: &Contest<LaunchCase, Form>,
     ceilings: &Ceilings,
     balance: u32,
 ) -> Result<()> {

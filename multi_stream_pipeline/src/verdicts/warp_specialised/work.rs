@@ -1,12 +1,12 @@
 //! What the forms of the kernel work on: one array in device memory, and what must become of it.
 
-use super::{Case, ROUNDS};
+use super::{LaunchCase, ROUNDS};
 use crate::forms::{Form, Forms};
 use crate::verdicts::rounds;
 use anyhow::{Context, Result};
 use cuda_host::prelude::*;
 use examples_host::ceilings::Ceilings;
-use examples_host::few_values::{Batch, Expected};
+use examples_host::few_values::{Batch, ExpectedValues};
 use examples_host::prelude::*;
 use gpu_kernels::{FACTOR, SM_70, SUMMAND};
 
@@ -15,16 +15,16 @@ kernels! { use gpu_kernels::affine_rounds_x4; }
 const DATA: Batch = Batch::new(31);
 
 /// One array in device memory, and what must become of it.
-pub struct Work {
+pub struct DeviceArray {
     pub stream: Stream,
     pub input: DeviceBuffer<f32>,
     pub output: DeviceBuffer<f32>,
     /// By rounds, and the rounds of the last launch.
-    pub expected: Vec<(u32, Expected)>,
+    pub expected: Vec<(u32, ExpectedValues)>,
     pub launched: u32,
 }
 
-impl Work {
+impl DeviceArray {
     pub fn new(elements: usize) -> Result<Self> {
         let mut data = vec![0.0; elements];
         DATA.fill(&mut data);
@@ -58,7 +58,12 @@ impl Work {
         part.ceilings(input.len(), in_registers, copy, compute)
     }
 
-    pub fn launch(&mut self, forms: &Forms, (blocks, rounds): Case, form: Form) -> Result<()> {
+    pub fn launch(
+        &mut self,
+        forms: &Forms,
+        (blocks, rounds): LaunchCase,
+        form: Form,
+    ) -> Result<()> {
         self.launched = rounds;
         // SAFETY: the arrays are of equal length and outlive the kernel.
         unsafe {
@@ -67,7 +72,7 @@ impl Work {
     }
 }
 
-impl Workload for Work {
+impl Workload for DeviceArray {
     fn poison(&mut self) -> Result<()> {
         // SAFETY: the array outlives the operation.
         unsafe { self.output.set_8_async(0xFF, &self.stream)? };

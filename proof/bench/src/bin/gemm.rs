@@ -17,7 +17,7 @@ use cust::device::DeviceAttribute;
 use cust::memory::CopyDestination as _;
 use cust::{prelude::*, sys};
 use examples_host::check;
-use examples_host::periodic::Products;
+use examples_host::periodic::PeriodicProducts;
 use gpu_kernels::{
     GEMM_MMA_SHARED_BYTES, GEMM_MMA_THREADS, GEMM_MMA_TILE, GEMM_MMA_WIDE_SHARED_BYTES,
     GEMM_MMA_WIDE_THREADS, GEMM_WGMMA_BOX, GEMM_WGMMA_OUTPUT_BOX, GEMM_WGMMA_SHARED_BYTES,
@@ -71,7 +71,7 @@ impl<'l> Cublas<'l> {
 }
 
 /// The operands of a shape on the device, and the kernels.
-struct Work<'l> {
+struct GemmOperands<'l> {
     shape: [usize; 4],
     stream: &'l Stream,
     multiprocessors: u32,
@@ -82,7 +82,7 @@ struct Work<'l> {
     b: DeviceBuffer<u16>,
     c: DeviceBuffer<u16>,
     maps: Option<DeviceBuffer<TensorMap>>,
-    expected: Vec<Products>,
+    expected: Vec<PeriodicProducts>,
 }
 
 fn bits(values: Vec<f32>) -> impl Iterator<Item = u16> {
@@ -91,7 +91,7 @@ fn bits(values: Vec<f32>) -> impl Iterator<Item = u16> {
         .map(|value| bf16::from_f32(value).to_bits())
 }
 
-impl Work<'_> {
+impl GemmOperands<'_> {
     fn mma_sync(&mut self) -> Result<()> {
         let [products, m, n, k] = self.shape.map(|len| len as u32);
         let grid = m.div_ceil(GEMM_MMA_TILE[0]) * n.div_ceil(GEMM_MMA_TILE[1]) * products;
@@ -156,7 +156,7 @@ impl Work<'_> {
     }
 }
 
-type Contestant<'l> = (&'static str, fn(&mut Work<'l>) -> Result<()>);
+type Contestant<'l> = (&'static str, fn(&mut GemmOperands<'l>) -> Result<()>);
 
 fn main() -> Result<ExitCode> {
     let path = std::env::args().nth(1).context("usage: gemm CUBLAS.so")?;
@@ -243,10 +243,10 @@ fn operands<'l>(
     ampere: &'l Ampere,
     hopper: Option<&'l Hopper>,
     cublas: &'l Cublas<'l>,
-) -> Result<Work<'l>> {
+) -> Result<GemmOperands<'l>> {
     let [products, m, n, k] = shape;
     let expected: Vec<_> = (0..products as u64)
-        .map(|i| Products::new(100 + i, 200 + i, k))
+        .map(|i| PeriodicProducts::new(100 + i, 200 + i, k))
         .collect();
     let a: Vec<u16> = expected.iter().flat_map(|of| bits(of.left(m))).collect();
     let b: Vec<u16> = expected
@@ -271,7 +271,7 @@ fn operands<'l>(
             map(&c, [n, m, products], GEMM_WGMMA_OUTPUT_BOX)?,
         ])?)
     };
-    Ok(Work {
+    Ok(GemmOperands {
         shape,
         stream,
         multiprocessors: device.get_attribute(DeviceAttribute::MultiprocessorCount)? as u32,
@@ -288,7 +288,7 @@ fn operands<'l>(
 
 /// The median time of each contestant's launch in µs; who begins changes from round to round.
 fn time<'l>(
-    work: &mut Work<'l>,
+    work: &mut GemmOperands<'l>,
     contestants: &[Contestant<'l>],
     launches: usize,
 ) -> Result<Vec<f64>> {

@@ -84,10 +84,10 @@ fn main() -> Result<ExitCode> {
 }
 
 /// A batch of launches.
-type Batch<'a> = &'a mut dyn FnMut() -> Result<()>;
+type LaunchBatch<'a> = &'a mut dyn FnMut() -> Result<()>;
 
 /// Runs the batches of both loops alternately, prints what a launch costs in each, and returns the ratio.
-fn compare(how: &str, stream: &Stream, loops: [Batch; 2]) -> Result<f64> {
+fn compare(how: &str, stream: &Stream, loops: [LaunchBatch; 2]) -> Result<f64> {
     let mut times = [Vec::new(), Vec::new()];
     for batch in 0..=BATCHES {
         for turn in [batch % 2, 1 - batch % 2] {

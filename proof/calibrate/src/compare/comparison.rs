@@ -1,6 +1,6 @@
 //! The rules: how far the model may be from what was measured, and when it ranks two variants otherwise.
 
-use super::{Medians, Timed};
+use super::{ComparedTime, Medians};
 use anyhow::{Result, ensure};
 use examples_host::options::UsageError;
 use examples_host::results::Kind;
@@ -31,8 +31,8 @@ pub struct Line {
 }
 
 impl Line {
-    fn new(modelled: &Timed, measured: &[Medians]) -> Result<Self> {
-        let is_same = |timed: &&Timed| {
+    fn new(modelled: &ComparedTime, measured: &[Medians]) -> Result<Self> {
+        let is_same = |timed: &&ComparedTime| {
             (&timed.part, &timed.group, &timed.variant)
                 == (&modelled.part, &modelled.group, &modelled.variant)
         };
@@ -42,7 +42,7 @@ impl Line {
                 modelled.part, modelled.group, modelled.variant
             )
         };
-        let found: Result<Vec<&Timed>> = measured
+        let found: Result<Vec<&ComparedTime>> = measured
             .iter()
             .map(|results| {
                 let found = results.timed.iter().find(is_same);
@@ -113,8 +113,8 @@ impl Line {
 }
 
 /// What one side did and the other did not.
-fn other_work(timed: &Timed, side: &str) -> UsageError {
-    let Timed {
+fn other_work(timed: &ComparedTime, side: &str) -> UsageError {
+    let ComparedTime {
         part,
         group,
         variant,
@@ -139,7 +139,7 @@ impl Comparison {
                 return Err(UsageError(why.to_owned()).into());
             }
             for timed in &results.timed {
-                let is_modelled = |other: &Timed| {
+                let is_modelled = |other: &ComparedTime| {
                     (&timed.part, &timed.group, &timed.variant)
                         == (&other.part, &other.group, &other.variant)
                 };

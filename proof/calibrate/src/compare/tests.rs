@@ -2,7 +2,7 @@ use super::comparison::Comparison;
 use super::*;
 
 fn results(medians: &[(&str, Kind, f64, f64)]) -> Medians {
-    let timed = |&(variant, kind, median_us, spread): &(&str, Kind, f64, f64)| Timed {
+    let timed = |&(variant, kind, median_us, spread): &(&str, Kind, f64, f64)| ComparedTime {
         part: "part".into(),
         group: "group".into(),
         variant: variant.into(),

@@ -112,14 +112,14 @@ impl Capture {
 }
 
 /// A call in the middle of a capture, and its name.
-pub(super) type Call = (&'static str, fn(&Capture) -> Code);
+pub(super) type CallDuringCapture = (&'static str, fn(&Capture) -> Code);
 
 /// Makes each call in a capture of its own, which goes on if the call has to succeed, and else is invalidated.
 pub(super) fn each_gives(
     scene: &Scene,
     modes: &[u32],
     flags: u32,
-    calls: &[Call],
+    calls: &[CallDuringCapture],
     code: Code,
 ) -> Outcome {
     let ends = if code == SUCCESS { ENDED } else { INVALIDATED };
@@ -173,7 +173,7 @@ fn unknown_mode_is_refused(scene: &mut Scene) -> Outcome {
 }
 
 fn waiting_for_captured_work_is_prohibited(scene: &mut Scene) -> Outcome {
-    const CALLS: &[Call] = &[
+    const CALLS: &[CallDuringCapture] = &[
         ("cuStreamSynchronize", |at| {
             cu!(cuStreamSynchronize(at.stream))
         }),
@@ -190,7 +190,7 @@ fn waiting_for_captured_work_is_prohibited(scene: &mut Scene) -> Outcome {
 }
 
 fn captured_events_cannot_be_waited_for(scene: &mut Scene) -> Outcome {
-    const CALLS: &[Call] = &[
+    const CALLS: &[CallDuringCapture] = &[
         ("cuEventQuery", |at| cu!(cuEventQuery(at.captured))),
         ("cuEventSynchronize", |at| {
             cu!(cuEventSynchronize(at.captured))
@@ -321,7 +321,7 @@ fn capture_is_isolated(scene: &mut Scene) -> Outcome {
 }
 
 fn legacy_stream_must_not_interfere(scene: &mut Scene) -> Outcome {
-    const CALLS: &[Call] = &[
+    const CALLS: &[CallDuringCapture] = &[
         ("cuMemsetD8Async", |at| {
             cu!(cuMemsetD8Async(at.data, 1, 16, LEGACY))
         }),
@@ -337,7 +337,7 @@ fn legacy_stream_must_not_interfere(scene: &mut Scene) -> Outcome {
 }
 
 fn legacy_stream_cannot_join(scene: &mut Scene) -> Outcome {
-    const CALLS: &[Call] = &[("cuStreamWaitEvent", |at| {
+    const CALLS: &[CallDuringCapture] = &[("cuStreamWaitEvent", |at| {
         cu!(cuStreamWaitEvent(0, at.captured, 0))
     })];
     each_gives(
@@ -360,7 +360,7 @@ fn status_of_the_legacy_stream_is_implicit(scene: &mut Scene) -> Outcome {
 unsafe extern "C" fn nothing(_: Handle, _: Code, _: *mut c_void) {}
 
 fn callbacks_cannot_be_captured(scene: &mut Scene) -> Outcome {
-    const CALLS: &[Call] = &[("cuStreamAddCallback", |at| {
+    const CALLS: &[CallDuringCapture] = &[("cuStreamAddCallback", |at| {
         cu!(cuStreamAddCallback(at.stream, Some(nothing), null_mut(), 0))
     })];
     each_gives(

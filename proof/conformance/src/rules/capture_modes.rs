@@ -3,7 +3,7 @@
 use std::ptr::null_mut;
 
 use super::capture_limits::{
-    Call, Capture, ENDED, GLOBAL, INVALIDATED, RELAXED, THREAD_LOCAL, each_gives, end,
+    CallDuringCapture, Capture, ENDED, GLOBAL, INVALIDATED, RELAXED, THREAD_LOCAL, each_gives, end,
 };
 use crate::api::*;
 use crate::rule::{Outcome, Rule, on_thread};
@@ -30,7 +30,7 @@ pub const RULES: &[Rule] = &[
     rule!(other_thread_ends_in_relaxed_mode, "cuStreamBeginCapture", "A capture in relaxed mode may be ended by another thread."),
 ];
 
-const UNSAFE: &[Call] = &[
+const UNSAFE: &[CallDuringCapture] = &[
     ("cuMemAlloc", |_| allocate()),
     ("cuMemFree", |_| cu!(cuMemFree_v2(0))),
     ("cuMemAllocHost", |_| {
@@ -88,7 +88,7 @@ fn relaxed_captures_allow_unsafe_calls(scene: &mut Scene) -> Outcome {
 }
 
 fn other_calls_leave_a_capture_alone(scene: &mut Scene) -> Outcome {
-    const CALLS: &[Call] = &[
+    const CALLS: &[CallDuringCapture] = &[
         ("a memset elsewhere", |at| {
             cu!(cuMemsetD8Async(at.data, 1, 16, at.other))
         }),

@@ -117,10 +117,14 @@ impl Tiled {
     }
 }
 
-type Change = fn(&mut Tiled);
+type TensorMapChange = fn(&mut Tiled);
 
 /// Arguments that differ in one way are accepted, or refused.
-fn try_changes(scene: &Scene, accepted: &[Change], refused: &[Change]) -> Outcome {
+fn try_changes(
+    scene: &Scene,
+    accepted: &[TensorMapChange],
+    refused: &[TensorMapChange],
+) -> Outcome {
     has_tensor_maps(scene)?;
     let address = scene.device(1 << 20)?;
     for (changes, code) in [(accepted, SUCCESS), (refused, INVALID_VALUE)] {
@@ -136,7 +140,7 @@ fn try_changes(scene: &Scene, accepted: &[Change], refused: &[Change]) -> Outcom
 }
 
 fn a_box_need_not_fit(scene: &mut Scene) -> Outcome {
-    let accepted: [Change; 3] = [
+    let accepted: [TensorMapChange; 3] = [
         |_| {},
         |t| t.boxes = [256, 256, 1, 1, 1],
         |t| t.boxes = [128, 64, 1, 1, 1],
@@ -145,7 +149,7 @@ fn a_box_need_not_fit(scene: &mut Scene) -> Outcome {
 }
 
 fn types_and_modes_are_checked(scene: &mut Scene) -> Outcome {
-    let accepted: [Change; 8] = [
+    let accepted: [TensorMapChange; 8] = [
         |t| t.kind = 12,
         |t| (t.interleave, t.rank, t.swizzle, t.boxes[0]) = (2, 3, 1, 16),
         |t| t.rank = 1,
@@ -155,7 +159,7 @@ fn types_and_modes_are_checked(scene: &mut Scene) -> Outcome {
         |t| t.promotion = 3,
         |t| t.fill = 1,
     ];
-    let refused: [Change; 9] = [
+    let refused: [TensorMapChange; 9] = [
         |t| t.kind = 99,
         |t| t.rank = 0,
         |t| t.rank = 6,
@@ -181,8 +185,8 @@ fn modes_of_later_devices_are_refused(scene: &mut Scene) -> Outcome {
 }
 
 fn addresses_and_strides_are_aligned(scene: &mut Scene) -> Outcome {
-    let accepted: [Change; 2] = [|t| t.address += 16, |t| t.strides[1] = 1];
-    let refused: [Change; 7] = [
+    let accepted: [TensorMapChange; 2] = [|t| t.address += 16, |t| t.strides[1] = 1];
+    let refused: [TensorMapChange; 7] = [
         |t| t.address += 1,
         |t| (t.interleave, t.rank, t.strides[0]) = (2, 3, 208),
         |t| t.address += 8,
@@ -198,12 +202,12 @@ fn addresses_and_strides_are_aligned(scene: &mut Scene) -> Outcome {
 }
 
 fn extents_are_bounded(scene: &mut Scene) -> Outcome {
-    let accepted: [Change; 3] = [
+    let accepted: [TensorMapChange; 3] = [
         |t| t.extents[1] = 1 << 32,
         |t| t.extents[2] = 0,
         |t| t.strides[0] = (1 << 40) - 16,
     ];
-    let refused: [Change; 4] = [
+    let refused: [TensorMapChange; 4] = [
         |t| t.extents[0] = 0,
         |t| t.extents[1] = 0,
         |t| t.extents[1] = (1 << 32) + 1,
@@ -213,8 +217,8 @@ fn extents_are_bounded(scene: &mut Scene) -> Outcome {
 }
 
 fn boxes_are_bounded(scene: &mut Scene) -> Outcome {
-    let accepted: [Change; 2] = [|t| t.boxes[0] = 8, |t| t.steps = [8, 8, 1, 1, 1]];
-    let refused: [Change; 11] = [
+    let accepted: [TensorMapChange; 2] = [|t| t.boxes[0] = 8, |t| t.steps = [8, 8, 1, 1, 1]];
+    let refused: [TensorMapChange; 11] = [
         |t| t.boxes[0] = 0,
         |t| t.boxes[0] = 1,
         |t| t.steps[0] = 9,
@@ -231,13 +235,13 @@ fn boxes_are_bounded(scene: &mut Scene) -> Outcome {
 }
 
 fn swizzled_rows_fit_their_line(scene: &mut Scene) -> Outcome {
-    let accepted: [Change; 4] = [
+    let accepted: [TensorMapChange; 4] = [
         |t| (t.swizzle, t.boxes[0]) = (1, 16),
         |t| (t.swizzle, t.boxes[0]) = (2, 32),
         |t| (t.swizzle, t.boxes[0]) = (3, 64),
         |t| (t.swizzle, t.boxes[0]) = (3, 24),
     ];
-    let refused: [Change; 3] = [
+    let refused: [TensorMapChange; 3] = [
         |t| (t.swizzle, t.boxes[0]) = (1, 24),
         |t| (t.swizzle, t.boxes[0]) = (2, 40),
         |t| (t.swizzle, t.boxes[0]) = (3, 72),
@@ -246,7 +250,7 @@ fn swizzled_rows_fit_their_line(scene: &mut Scene) -> Outcome {
 }
 
 fn nothing_looks_at_the_memory(scene: &mut Scene) -> Outcome {
-    let accepted: [Change; 4] = [
+    let accepted: [TensorMapChange; 4] = [
         |t| t.address = 0,
         |t| t.address = 0x10000,
         |t| t.strides[0] = 0,

@@ -24,41 +24,41 @@ impl Numbers {
     }
 }
 
-pub trait Argument {
+pub trait IntrinsicArgument {
     fn take(from: &mut Numbers) -> Self;
 }
 
-impl Argument for f64 {
+impl IntrinsicArgument for f64 {
     fn take(from: &mut Numbers) -> Self {
         from.floats[from.next(0)]
     }
 }
 
-impl Argument for f32 {
+impl IntrinsicArgument for f32 {
     fn take(from: &mut Numbers) -> Self {
         from.floats[from.next(0)] as f32
     }
 }
 
-impl Argument for i64 {
+impl IntrinsicArgument for i64 {
     fn take(from: &mut Numbers) -> Self {
         from.integers[from.next(1)]
     }
 }
 
-impl Argument for i32 {
+impl IntrinsicArgument for i32 {
     fn take(from: &mut Numbers) -> Self {
         from.integers[from.next(1)] as i32
     }
 }
 
-impl Argument for i16 {
+impl IntrinsicArgument for i16 {
     fn take(from: &mut Numbers) -> Self {
         from.integers[from.next(1)] as i16
     }
 }
 
-impl<T> Argument for *mut T {
+impl<T> IntrinsicArgument for *mut T {
     fn take(from: &mut Numbers) -> Self {
         let at = from.next(2);
         (&raw mut from.stored[at]).cast()

@@ -13,12 +13,12 @@ use cust::launch;
 use cust::memory::{CopyDestination as _, DeviceBuffer};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use harness::{Argument, Bits, Numbers};
+use harness::{Bits, IntrinsicArgument, Numbers};
 use left_out::Missing;
 use libcuda::Choice;
 
 /// A function: its name, the types of its arguments and result as text, and itself.
-struct Function {
+struct IntrinsicCase {
     name: &'static str,
     arguments: &'static [&'static str],
     result: &'static str,
@@ -30,7 +30,7 @@ macro_rules! functions {
         $(functions! { @$module $($unsafe)* })*
     };
     (@intrinsics $($name:ident($($argument:ident: $type:ty),*) -> $result:ty;)*) => {
-        const FUNCTIONS: &[Function] = &[$(Function {
+        const FUNCTIONS: &[IntrinsicCase] = &[$(IntrinsicCase {
             name: stringify!($name),
             arguments: &[$(stringify!($type)),*],
             result: stringify!($result),
@@ -56,7 +56,7 @@ include!("../../upstream/src/signatures.rs");
 /// Intrinsics that read a given number of values.
 const OF_ARRAYS: [&str; 4] = ["norm", "normf", "rnorm", "rnormf"];
 
-impl Function {
+impl IntrinsicCase {
     /// Its instruction's rounding mode, if that is all there is: such a function does not compute on the host.
     fn rounding(&self) -> Option<&'static str> {
         let (of, mode) = self.name.rsplit_once('_')?;
@@ -81,7 +81,7 @@ impl Function {
 }
 
 /// The calls of each function. Integers beside floats are small: they are orders and exponents.
-fn calls(function: &Function) -> Vec<([f64; 4], [i64; 3])> {
+fn calls(function: &IntrinsicCase) -> Vec<([f64; 4], [i64; 3])> {
     let with_floats = function.arguments.iter().any(|of| of.starts_with('f'));
     let integers = match with_floats {
         true => [[0, 1, 2], [3, 2, 1], [5, 0, 4], [2, 2, 2]],
@@ -196,7 +196,7 @@ fn results(ptx: &str) -> Result<Vec<Vec<[u64; 3]>>> {
 }
 
 /// Next to each other, or the same.
-fn is_step(function: &Function, low: f64, high: f64) -> bool {
+fn is_step(function: &IntrinsicCase, low: f64, high: f64) -> bool {
     match function.result {
         "f32" => high as f32 == low as f32 || high as f32 == (low as f32).next_up(),
         _ => high == low || high == low.next_up(),
@@ -204,7 +204,7 @@ fn is_step(function: &Function, low: f64, high: f64) -> bool {
 }
 
 /// The four roundings of one operation: `rn` is the host's; the others are around it.
-fn check_rounding(function: &Function, call: usize, results: &[Vec<[u64; 3]>]) {
+fn check_rounding(function: &IntrinsicCase, call: usize, results: &[Vec<[u64; 3]>]) {
     let (of, _) = function.name.rsplit_once('_').unwrap();
     let get = |mode| {
         let name = format!("{of}_{mode}");

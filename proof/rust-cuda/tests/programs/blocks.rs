@@ -16,7 +16,7 @@ fn bytes_and_counts() -> (Vec<u8>, Vec<u32>) {
 
 #[test]
 fn histograms() -> Result<()> {
-    let Device { module, stream, .. } = &open(include_str!("../../ptx/histogram.ptx"))?;
+    let TestDevice { module, stream, .. } = &open(include_str!("../../ptx/histogram.ptx"))?;
     let (bytes, expected) = bytes_and_counts();
     let data = DeviceBuffer::from_slice(&bytes)?;
     let zeros = [0_u32; BINS];
@@ -73,7 +73,7 @@ fn shared_counts_are_atomics_of_shared_memory() {
 #[test]
 fn reductions_through_the_launchs_shared_memory() -> Result<()> {
     const THREADS: u32 = 128;
-    let Device { module, stream, .. } = &open(include_str!("../../ptx/reduce.ptx"))?;
+    let TestDevice { module, stream, .. } = &open(include_str!("../../ptx/reduce.ptx"))?;
     let floats = numbers(6, 3000);
     let (bytes, _) = bytes_and_counts();
     let (values, data) = (
@@ -106,7 +106,7 @@ fn reductions_through_the_launchs_shared_memory() -> Result<()> {
 #[test]
 fn scans_by_shuffles() -> Result<()> {
     const THREADS: usize = 256;
-    let Device { module, stream, .. } = &open(include_str!("../../ptx/reduce.ptx"))?;
+    let TestDevice { module, stream, .. } = &open(include_str!("../../ptx/reduce.ptx"))?;
     let values: Vec<i64> = (0..500).map(|i| (i * 37 % 101) - 50 + (1 << 40)).collect();
     let data = DeviceBuffer::from_slice(&values)?;
     let out = DeviceBuffer::from_slice(&vec![0_i64; values.len()])?;

@@ -12,16 +12,16 @@ use libcuda::Choice;
 use sha2::Digest as _;
 
 /// A module and a stream on device 0.
-struct Device {
+struct TestDevice {
     module: Module,
     stream: Stream,
     _context: cust::context::Context,
 }
 
-fn open(ptx: &str) -> Result<Device> {
+fn open(ptx: &str) -> Result<TestDevice> {
     libcuda::select(Choice::from_environment_or(Choice::Software)?)?;
     let context = cust::quick_init()?;
-    Ok(Device {
+    Ok(TestDevice {
         module: Module::from_ptx(ptx, &[]).context("load PTX")?,
         stream: Stream::new(StreamFlags::NON_BLOCKING, None)?,
         _context: context,
@@ -42,7 +42,7 @@ fn numbers(seed: u32, count: usize) -> Vec<f32> {
 
 #[test]
 fn vecadd() -> Result<()> {
-    let Device { module, stream, .. } = &open(include_str!("../../ptx/vecadd.ptx"))?;
+    let TestDevice { module, stream, .. } = &open(include_str!("../../ptx/vecadd.ptx"))?;
     let (left, right) = (numbers(1, 1000), numbers(2, 1000));
     let (a, b) = (
         DeviceBuffer::from_slice(&left)?,
@@ -125,7 +125,7 @@ fn modules_name_no_folder_of_the_compiler() {
 #[test]
 fn gemm() -> Result<()> {
     const N: usize = 50;
-    let Device { module, stream, .. } = &open(include_str!("../../ptx/gemm.ptx"))?;
+    let TestDevice { module, stream, .. } = &open(include_str!("../../ptx/gemm.ptx"))?;
     let (a, b, c) = (numbers(3, N * N), numbers(4, N * N), numbers(5, N * N));
     let expected: Vec<f64> = (0..N * N)
         .map(|i| {
@@ -162,7 +162,7 @@ fn gemm() -> Result<()> {
 #[test]
 fn sha2() -> Result<()> {
     const LENGTH: usize = 119;
-    let Device { module, stream, .. } = &open(include_str!("../../ptx/sha2.ptx"))?;
+    let TestDevice { module, stream, .. } = &open(include_str!("../../ptx/sha2.ptx"))?;
     let messages: Vec<u8> = (0..LENGTH * 5).map(|i| (i * i / 7) as u8).collect();
     let input = DeviceBuffer::from_slice(&messages)?;
     let (short, long) = (
@@ -220,7 +220,7 @@ fn arithmetic_of_128_bits() -> Result<()> {
             .flat_map(|value| [value as u64, (value >> 64) as u64])
             .collect()
     };
-    let Device { module, stream, .. } = &open(include_str!("../../ptx/i128.ptx"))?;
+    let TestDevice { module, stream, .. } = &open(include_str!("../../ptx/i128.ptx"))?;
     let (a, b) = (
         DeviceBuffer::from_slice(&words(|pair| pair.0))?,
         DeviceBuffer::from_slice(&words(|pair| pair.1))?,
@@ -258,7 +258,7 @@ mod path_tracer;
 #[test]
 fn path_tracing() -> Result<()> {
     use path_tracer::{HEIGHT, WIDTH, colours, scene, view};
-    let Device { module, stream, .. } = &open(include_str!("../../ptx/path_tracer.ptx"))?;
+    let TestDevice { module, stream, .. } = &open(include_str!("../../ptx/path_tracer.ptx"))?;
     let shapes = DeviceBuffer::from_slice(&scene())?;
     let words = [
         shapes.as_device_ptr().as_raw(),

@@ -13,7 +13,7 @@ unsafe impl DeviceCopy for path::Contract {}
 #[test]
 fn payoffs_of_paths() -> Result<()> {
     const PATHS: usize = 300;
-    let Device { module, stream, .. } = &open(include_str!("../../ptx/monte_carlo.ptx"))?;
+    let TestDevice { module, stream, .. } = &open(include_str!("../../ptx/monte_carlo.ptx"))?;
     let kernel = module.get_function("payoffs")?;
     let mut prices = Vec::new();
     for is_put in [false, true] {

@@ -1,10 +1,10 @@
 //! What everything in the crate becomes.
 
 /// What a kernel stores into `out`, and the instruction that has to be in it.
-pub type Case = (&'static str, &'static str);
+pub type InstructionCase = (&'static str, &'static str);
 
 /// For every architecture. `a: u32`, `f: f32`, `d: f64` and `p: *mut u32` are parameters of the kernel.
-pub const CASES: &[Case] = &[
+pub const CASES: &[InstructionCase] = &[
     // thread
     ("thread::thread_idx_x()", "%tid.x;"),
     ("thread::thread_idx().y", "%tid.y;"),
@@ -316,7 +316,7 @@ pub const BY_VERSION: &[(&str, &str, &str)] = &[
 pub const AMPERE_NAMES: &str = "use cuda_std::extensions::{async_copy, mbarrier::Mbarrier, mma};\n";
 
 /// What there is from sm_80 on.
-pub const AMPERE: &[Case] = &[
+pub const AMPERE: &[InstructionCase] = &[
     (
         "{ Mbarrier::at(SharedPtr::at(a)).init(3); a }",
         "mbarrier.init.shared.b64",
@@ -371,7 +371,7 @@ pub const AMPERE: &[Case] = &[
 ];
 
 /// What is another instruction from sm_90 on.
-pub const BEFORE_HOPPER: &[Case] = &[(
+pub const BEFORE_HOPPER: &[InstructionCase] = &[(
     "{ Mbarrier::at(SharedPtr::at(a)).wait_parity(0); a }",
     "mbarrier.test_wait.parity.shared.b64",
 )];
@@ -380,7 +380,7 @@ pub const BEFORE_HOPPER: &[Case] = &[(
 pub const HOPPER_NAMES: &str = "use cuda_std::extensions::{bulk, cluster, fence, tensor_map};\n";
 
 /// What there is from sm_90 on.
-pub const HOPPER: &[Case] = &[
+pub const HOPPER: &[InstructionCase] = &[
     (
         "{ Mbarrier::at(SharedPtr::at(a)).arrive_expect_tx(16); a }",
         "mbarrier.arrive.expect_tx.shared.b64",
@@ -479,7 +479,7 @@ pub const HOPPER: &[Case] = &[
 pub const HOPPER_ALONE_NAMES: &str = "use cuda_std::extensions::{registers, wgmma};\n";
 
 /// What there is on sm_90a and nowhere else.
-pub const HOPPER_ALONE: &[Case] = &[
+pub const HOPPER_ALONE: &[InstructionCase] = &[
     (
         "{ tensor_map::acquire(p.cast()); a }",
         "fence.proxy.tensormap::generic.acquire.gpu [",

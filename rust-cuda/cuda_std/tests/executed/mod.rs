@@ -3,7 +3,7 @@
 #[path = "../../../../software-gpu/tests/exec_support/mod.rs"]
 mod exec_support;
 
-use exec_support::{Device, Launch, Parameters, latencies, launch};
+use exec_support::{ParameterBytes, TestDevice, TestLaunch, latencies, launch};
 use software_gpu::exec::Executable;
 use software_gpu::ptx;
 
@@ -17,13 +17,13 @@ pub const HOPPER: &str = include_str!("hopper.rs");
 const THREADS: u32 = 64;
 
 /// What thread `i` of a kernel has to leave, given inputs of `100 + i`; for `named_barriers` the first warp leaves nothing.
-type Expected = fn(u32) -> u32;
+type ExpectedValue = fn(u32) -> u32;
 
 /// A kernel, its blocks, its parameters' number, and the outcome.
-type Run = (&'static str, u32, bool, Expected);
+type KernelCase = (&'static str, u32, bool, ExpectedValue);
 
 /// What [`AMPERE`] is to do.
-pub const ON_AMPERE: &[Run] = &[
+pub const ON_AMPERE: &[KernelCase] = &[
     ("named_barriers", 1, true, |i| {
         if i < 32 { 0 } else { 100 + i - 32 }
     }),
@@ -41,7 +41,7 @@ pub const ON_AMPERE: &[Run] = &[
 ];
 
 /// What [`HOPPER`] is to do.
-pub const ON_HOPPER: &[Run] = &[
+pub const ON_HOPPER: &[KernelCase] = &[
     ("phases", 1, true, |i| 100 + i + 3),
     ("bulk_copies", 1, false, |i| 100 + i + 1),
     // Four blocks are two clusters of two.
@@ -59,23 +59,23 @@ pub const ON_HOPPER: &[Run] = &[
 ];
 
 /// Runs these kernels of a module.
-pub fn run_all(ptx: &str, runs: &[Run]) {
+pub fn run_all(ptx: &str, runs: &[KernelCase]) {
     let module = ptx::parse(ptx).unwrap_or_else(|error| panic!("{error}"));
     // Only the messages of panics are in global variables, and these kernels have no panics.
     let module = Executable::new(&module, latencies(), &|_| Some(0));
     let module = module.unwrap_or_else(|error| panic!("{error}"));
     for &(kernel, blocks, has_length, expected) in runs {
-        let mut device = Device::new();
+        let mut device = TestDevice::new();
         let input: Vec<u32> = (0..blocks * THREADS).map(|i| 100 + i).collect();
         let (out, data) = (
             device.upload(&vec![0_u32; input.len()]),
             device.upload(&input),
         );
-        let mut parameters = Parameters::default().with(out).with(data);
+        let mut parameters = ParameterBytes::default().with(out).with(data);
         if has_length {
             parameters = parameters.with(input.len() as u64);
         }
-        let shape = Launch {
+        let shape = TestLaunch {
             cluster: (blocks > 1).then_some([2, 1, 1]),
             ..launch(blocks, THREADS)
         };

@@ -31,10 +31,10 @@ macro_rules! row {
     ($symbol:ident, $Default:ident, $moment:ident, ($($argument:ident: $Type:ty),*), $name:literal, $on:ident, $action:expr) => {{
         static DRIVER: AtomicPtr<c_void> = AtomicPtr::new(null_mut());
         unsafe extern "C" fn between($($argument: $Type),*) -> CuResult {
-            type Function = unsafe extern "C" fn($($Type),*) -> CuResult;
+            type EntryPoint = unsafe extern "C" fn($($Type),*) -> CuResult;
             let driver = DRIVER.load(Ordering::Acquire);
             // SAFETY: what the symbol's slot held: a function with the signature of cuda.h.
-            let driver = unsafe { transmute::<*mut c_void, Function>(driver) };
+            let driver = unsafe { transmute::<*mut c_void, EntryPoint>(driver) };
             #[allow(unused_variables)]
             let $on = |handle: usize| StreamHandle::of(handle, StreamHandle::$Default);
             // SAFETY: the caller's arguments, unchanged.

@@ -8,7 +8,7 @@ use chapter_results::intervals::{
 use chapter_results::part::{PartResults, Timeline};
 use chapter_results::results::Request;
 use chapter_results::{Results, VERSION};
-use software_gpu::activity::{Activity, Call, Kind, Log};
+use software_gpu::activity::{Activity, Kind, Log, TimedCall};
 use software_gpu::reports;
 use std::collections::BTreeMap;
 use std::env;
@@ -75,7 +75,7 @@ fn device() -> Fingerprint {
 }
 
 fn recording(log: Log, all: &[reports::Report], end: Option<&str>) -> Recording {
-    let streams = Streams(log.legacy_streams);
+    let streams = LegacyStreams(log.legacy_streams);
     let intervals = log.activities.iter().map(|own| interval(own, &streams));
     let (mut recording, placement) = Recording::placed(Source::SoftwareGpu, intervals.collect());
     let places: BTreeMap<u64, usize> = (log.activities.iter())
@@ -119,9 +119,9 @@ fn recording(log: Log, all: &[reports::Report], end: Option<&str>) -> Recording 
 }
 
 /// The legacy default streams, each with its context.
-struct Streams(BTreeMap<u64, u64>);
+struct LegacyStreams(BTreeMap<u64, u64>);
 
-impl Streams {
+impl LegacyStreams {
     fn name(&self, stream: u64) -> String {
         let several = self.0.len() > 1;
         match self.0.get(&stream) {
@@ -132,7 +132,7 @@ impl Streams {
     }
 }
 
-fn interval(activity: &Activity, streams: &Streams) -> Interval {
+fn interval(activity: &Activity, streams: &LegacyStreams) -> Interval {
     let (engine, name) = match activity.kind {
         Kind::Kernel => (Engine::Kernel, activity.name.as_str()),
         Kind::HostToDevice => (Engine::HostToDevice, "copy in"),
@@ -160,8 +160,8 @@ fn interval(activity: &Activity, streams: &Streams) -> Interval {
 }
 
 fn host_call(
-    call: &Call,
-    streams: &Streams,
+    call: &TimedCall,
+    streams: &LegacyStreams,
     places: &BTreeMap<u64, usize>,
     placement: &Placement,
 ) -> HostCall {

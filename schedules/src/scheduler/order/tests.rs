@@ -9,7 +9,7 @@ fn device(number: usize) -> Data {
 
 #[test]
 fn copies_have_their_streams_and_a_kernel_follows_what_it_waits_for() {
-    let (mut order, input, output) = (Order::new(4), Data::host("in", 0), Data::host("out", 0));
+    let (mut order, input, output) = (TaskOrder::new(4), Data::host("in", 0), Data::host("out", 0));
     let [x, y, z] = [0, 1, 2].map(device);
     let placed = |stream, waits: &[usize]| Placed { stream, waits: waits.to_vec() };
     assert_eq!(order.add(&[input], &[x]), placed(0, &[]));
@@ -24,7 +24,7 @@ fn copies_have_their_streams_and_a_kernel_follows_what_it_waits_for() {
 
 #[test]
 fn two_readers_are_not_ordered() {
-    let mut order = Order::new(4);
+    let mut order = TaskOrder::new(4);
     assert!(order.add(&[device(0)], &[device(1)]).waits.is_empty());
     assert!(order.add(&[device(0)], &[device(2)]).waits.is_empty());
 }
@@ -42,7 +42,7 @@ proptest! {
     fn conflicts_are_ordered_and_nothing_else_is_waited_for(
         tasks in prop::collection::vec((prop::collection::vec(0..4usize, 0..3), prop::collection::vec(0..4usize, 0..2)), 1..12),
     ) {
-        let mut order = Order::new(4);
+        let mut order = TaskOrder::new(4);
         let tasks: Vec<[Vec<Data>; 2]> = tasks
             .into_iter()
             .map(|(reads, writes)| [reads, writes].map(|of| of.into_iter().map(device).collect()))

@@ -1,7 +1,7 @@
 //! What is claimed of the schedules' times, calls and lines, and of their order.
 
 use super::order_calls::OrderCalls;
-use crate::pipeline::work::Work;
+use crate::pipeline::work::ChunkBuffers;
 use crate::pipeline::{Streams, captured};
 use crate::scheduler::Scheduler;
 use anyhow::Result;
@@ -9,14 +9,14 @@ use cuda_host::capture::GraphExec;
 use examples_host::prelude::*;
 
 /// What is expected of the times, the calls and the lines.
-pub fn expect(part: &mut Part, outcomes: &[Outcome; 3], [by_hand, _, derived]: [usize; 3]) {
+pub fn expect(part: &mut Part, outcomes: &[MeasuredVariant; 3], [by_hand, _, derived]: [usize; 3]) {
     let [hand, graph, scheduled] = outcomes;
     for other in [graph, scheduled] {
         // The shortest of the runs: what disturbs one run does not count.
         let (name, same) = (&other.name, time(other.times.min()).near(hand.times.min(), 0.03));
         expect! { part; other.id("same-time"), "{name} takes the time of the schedule by hand" => same; }
     }
-    for Outcome { name, recording, .. } in outcomes {
+    for MeasuredVariant { name, recording, .. } in outcomes {
         let id = &name.id;
         let both =
             count(recording.max_concurrency(Engine::Kernel)).at_least(2).in_records_of(recording);
@@ -37,7 +37,7 @@ pub fn expect(part: &mut Part, outcomes: &[Outcome; 3], [by_hand, _, derived]: [
 /// The race checker proves each schedule.
 pub fn expect_ordered(
     part: &mut Part,
-    work: &mut Work,
+    work: &mut ChunkBuffers,
     streams: Streams,
     graph: &GraphExec,
 ) -> Result<()> {

@@ -1,30 +1,30 @@
 //! The chunks, what must come out of them, and the operations that are timed without the others.
 
-use crate::pipeline::work::{LEFT, RIGHT, SHARE, Slot, Work};
+use crate::pipeline::work::{BufferSet, ChunkBuffers, LEFT, RIGHT, SHARE};
 use crate::pipeline::{SLOTS, Streams};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::few_values::{Batch, Expected};
+use examples_host::few_values::{Batch, ExpectedValues};
 use examples_host::prelude::*;
 use gpu_kernels::{FACTOR, SUMMAND};
 
 const DATA: Batch = Batch::new(31);
 
 /// The chunks, and the expected output.
-pub struct Known {
-    pub work: Work,
-    expected: Expected,
+pub struct CheckedChunks {
+    pub work: ChunkBuffers,
+    expected: ExpectedValues,
 }
 
-impl Known {
+impl CheckedChunks {
     pub fn new(device: &Device, elements: usize, chunks: usize) -> Result<Self> {
         let mut input = LockedBuffer::new(&0.0, elements)?;
         DATA.fill(&mut input);
         let chunks = chunks::ranges::<f32>(elements, chunks)?;
         let after = |rounds, x| (0..rounds).fold(x, |x: f32, _| x.mul_add(FACTOR, SUMMAND));
         Ok(Self {
-            work: Work::new(device.shared_bytes_of_a_lone_block()?, input, chunks)?,
-            expected: Expected::by(|x| SHARE.mul_add(after(LEFT, x), after(RIGHT, x))),
+            work: ChunkBuffers::new(device.shared_bytes_of_a_lone_block()?, input, chunks)?,
+            expected: ExpectedValues::by(|x| SHARE.mul_add(after(LEFT, x), after(RIGHT, x))),
         })
     }
 
@@ -54,10 +54,10 @@ impl Known {
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedChunks {
     fn poison(&mut self) -> Result<()> {
         check::poison(&mut self.work.output);
-        for Slot { x, y, z, .. } in &mut self.work.slots {
+        for BufferSet { x, y, z, .. } in &mut self.work.slots {
             for buffer in [x, y, z] {
                 buffer.set_8(0xFF)?;
             }

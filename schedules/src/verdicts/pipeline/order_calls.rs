@@ -21,9 +21,9 @@ impl OrderCalls {
 }
 
 /// Prints, for each schedule, how many lines it takes to write and which calls for order a run makes.
-pub fn show_order_calls(part: &mut Part, outcomes: &[Outcome; 3], lines: [usize; 3]) {
+pub fn show_order_calls(part: &mut Part, outcomes: &[MeasuredVariant; 3], lines: [usize; 3]) {
     let mut table = Table::new(["schedule", "lines", "records", "waits"]);
-    for (Outcome { name, recording, .. }, lines) in outcomes.iter().zip(lines) {
+    for (MeasuredVariant { name, recording, .. }, lines) in outcomes.iter().zip(lines) {
         let OrderCalls { records, waits } = OrderCalls::of(recording);
         let figures = [lines, records, waits].map(|figure| figure.to_string());
         table.row([name.to_string()].into_iter().chain(figures));

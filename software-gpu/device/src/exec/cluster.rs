@@ -9,7 +9,7 @@ use std::cell::{Cell, RefCell};
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::async_copy::{Announced, Completion, Transfer};
-use super::mbarrier::Outcome;
+use super::mbarrier::PhaseChange;
 
 /// The bits of an address within one block's shared memory.
 pub(super) const BLOCK_SHIFT: u32 = 24;
@@ -97,12 +97,12 @@ impl Cluster {
     }
 
     /// Something has arrived at an mbarrier object at this cycle.
-    pub fn arrived(&self, mbarrier: *mut u8, cycle: u64, outcome: Outcome) {
+    pub fn arrived(&self, mbarrier: *mut u8, cycle: u64, outcome: PhaseChange) {
         self.vain.set(0);
         let mut arrivals = self.arrivals.borrow_mut();
         let (latest, completed) = arrivals.entry(mbarrier).or_default();
         *latest = cycle.max(*latest);
-        if outcome == Outcome::Complete {
+        if outcome == PhaseChange::Complete {
             *completed = *latest;
         }
     }

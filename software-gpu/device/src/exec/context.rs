@@ -8,7 +8,7 @@ use super::async_copy::{Ahead, WarpCopies};
 use super::bytes_in_flight::BytesInFlight;
 use super::cluster::Cluster;
 use super::cost::BlockCost;
-use super::fault::{Fault, Place};
+use super::fault::{Fault, FaultLocation};
 use super::grid::Grid;
 use super::latencies::Latencies;
 use super::memory::{Cached, NearLines};
@@ -133,7 +133,7 @@ impl Context<'_> {
 
     /// Reports a fault of `lane`; only the first one of a block counts.
     #[cold]
-    pub fn fail(&mut self, lane: u32, line: u32, fault: impl FnOnce(Place) -> Fault) {
+    pub fn fail(&mut self, lane: u32, line: u32, fault: impl FnOnce(FaultLocation) -> Fault) {
         if self.fault.is_none() {
             let place = self.place(self.warp, lane, line);
             self.fault = Some(Box::new(fault(place)));
@@ -141,9 +141,9 @@ impl Context<'_> {
     }
 
     /// Names a thread of the current block.
-    pub fn place(&self, warp: u32, lane: u32, line: u32) -> Place {
+    pub fn place(&self, warp: u32, lane: u32, line: u32) -> FaultLocation {
         let rank = warp * LANES as u32 + lane;
-        Place {
+        FaultLocation {
             kernel: self.grid.kernel.name().to_owned(),
             block: self.block,
             thread: self.grid.thread(rank),

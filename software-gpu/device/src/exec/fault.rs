@@ -9,7 +9,7 @@ use crate::ptx::ir::Space;
 
 /// Where in the grid and in the PTX text a fault happened.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Place {
+pub struct FaultLocation {
     /// Kernel name.
     pub kernel: String,
     /// Block index.
@@ -20,7 +20,7 @@ pub struct Place {
     pub line: u32,
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FaultLocation {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let [bx, by, bz] = self.block;
         let [tx, ty, tz] = self.thread;
@@ -71,7 +71,7 @@ pub enum Fault {
     #[error("{place}: {access} of {bytes} bytes at {address:#x} in {} space is out of bounds{}", space_name(*.space), beside(.nearest, .freed, *.address))]
     IllegalAddress {
         /// Where.
-        place: Place,
+        place: FaultLocation,
         /// Load, store or atomic.
         access: Access,
         /// The state space the instruction names or the address lies in.
@@ -92,7 +92,7 @@ pub enum Fault {
     )]
     OutOfReach {
         /// Where.
-        place: Place,
+        place: FaultLocation,
         /// Load, store or atomic.
         access: Access,
         /// The address.
@@ -106,7 +106,7 @@ pub enum Fault {
     )]
     ExitedBlock {
         /// Where.
-        place: Place,
+        place: FaultLocation,
         /// Load, store or atomic.
         access: Access,
         /// The address in `.shared::cluster` or its generic form.
@@ -120,7 +120,7 @@ pub enum Fault {
     #[error("{place}: {access} of {bytes} bytes at {address:#x} is misaligned")]
     Misaligned {
         /// Where.
-        place: Place,
+        place: FaultLocation,
         /// Load, store or atomic.
         access: Access,
         /// The bad address.
@@ -132,13 +132,13 @@ pub enum Fault {
     #[error("{place}: the kernel trapped")]
     Trap {
         /// Where.
-        place: Place,
+        place: FaultLocation,
     },
     /// `__assertfail` was called.
     #[error("{place}: assertion failed: {message}")]
     Assert {
         /// Where.
-        place: Place,
+        place: FaultLocation,
         /// Expression, file, line and function as passed by the kernel.
         message: String,
     },
@@ -146,7 +146,7 @@ pub enum Fault {
     #[error("{place}: panicked at {message}")]
     Panic {
         /// Where.
-        place: Place,
+        place: FaultLocation,
         /// File, line and message.
         message: String,
     },
@@ -154,7 +154,7 @@ pub enum Fault {
     #[error("{place}: illegal instruction: {message}")]
     IllegalInstruction {
         /// Where.
-        place: Place,
+        place: FaultLocation,
         /// What is illegal.
         message: String,
     },
@@ -165,7 +165,7 @@ pub enum Fault {
     )]
     InstructionBudget {
         /// Where it happened to be.
-        place: Place,
+        place: FaultLocation,
         /// The budget.
         budget: u64,
         /// What the block's threads do, in lines of their own: who polls which memory, who waits where.
@@ -177,7 +177,7 @@ pub enum Fault {
     )]
     BarrierDeadlock {
         /// One of the waiting threads.
-        place: Place,
+        place: FaultLocation,
         /// How many wait.
         waiting: u32,
         /// Who waits where, and for how many, in lines of their own.
@@ -187,7 +187,7 @@ pub enum Fault {
     #[error("{place}: stack overflow: calls nest too deep")]
     StackOverflow {
         /// Where.
-        place: Place,
+        place: FaultLocation,
     },
     /// A kernel that calls by address or recursively has more local variables alive than a thread's stack holds.
     #[error(
@@ -197,7 +197,7 @@ pub enum Fault {
     )]
     StackLimit {
         /// Where.
-        place: Place,
+        place: FaultLocation,
         /// What was called, as the PTX text names it.
         function: String,
         /// Bytes of `.local` variables on the way there, its own included.

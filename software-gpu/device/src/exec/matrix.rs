@@ -8,7 +8,7 @@
 use super::context::Context;
 use super::fault::Fault;
 use super::op::{Handler, Op, Slot};
-use super::tensor_core::{self, DEPTH, Factor, Factors, ROWS, Rule, Sums};
+use super::tensor_core::{self, AccumulationRule, DEPTH, Factor, Factors, ROWS, Sums};
 use super::warp_handlers::{LANES, Shape, handler, plain_handler};
 
 /// Rows and columns of a tile.
@@ -85,7 +85,7 @@ impl<F: Factor> Shape for Multiply<F> {
         b.decode::<F>();
         let mut sums: Sums = [[0; TILE]; ROWS];
         cx.load_sums(&m.c, &mut sums);
-        let rule = Rule::of(cx.grid.compute_capability.0);
+        let rule = AccumulationRule::of(cx.grid.compute_capability.0);
         tensor_core::multiply::<F>(rule, &a, &b, &mut sums);
         cx.store_sums(&m.d, &sums);
     }

@@ -22,7 +22,7 @@ pub(super) struct Mbarrier {
 
 /// What an operation did to the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Outcome {
+pub(super) enum PhaseChange {
     Incomplete,
     Complete,
 }
@@ -87,7 +87,7 @@ impl Mbarrier {
     }
 
     /// `count` threads arrive.
-    pub fn arrive(&mut self, count: u32) -> Result<Outcome, Misuse> {
+    pub fn arrive(&mut self, count: u32) -> Result<PhaseChange, Misuse> {
         if count == 0 || count > MAX_COUNT {
             return Err(Misuse::Count);
         }
@@ -99,7 +99,7 @@ impl Mbarrier {
     }
 
     /// As [`arrive`](Self::arrive), and later phases expect that many fewer: `mbarrier.arrive_drop`.
-    pub fn arrive_and_drop(&mut self, count: u32) -> Result<Outcome, Misuse> {
+    pub fn arrive_and_drop(&mut self, count: u32) -> Result<PhaseChange, Misuse> {
         self.expected = self
             .expected
             .checked_sub(count)
@@ -122,7 +122,7 @@ impl Mbarrier {
     }
 
     /// `mbarrier.complete_tx`, or an asynchronous copy's arrival.
-    pub fn complete_bytes(&mut self, bytes: u32) -> Result<Outcome, Misuse> {
+    pub fn complete_bytes(&mut self, bytes: u32) -> Result<PhaseChange, Misuse> {
         self.add_bytes(-i64::from(bytes))?;
         Ok(self.complete())
     }
@@ -136,13 +136,13 @@ impl Mbarrier {
         Ok(())
     }
 
-    fn complete(&mut self) -> Outcome {
+    fn complete(&mut self) -> PhaseChange {
         if self.pending > 0 || self.transaction_bytes != 0 {
-            return Outcome::Incomplete;
+            return PhaseChange::Incomplete;
         }
         self.phase = !self.phase;
         self.pending = self.expected;
-        Outcome::Complete
+        PhaseChange::Complete
     }
 }
 
@@ -153,9 +153,9 @@ mod tests {
     #[test]
     fn the_last_arrival_completes_the_phase() {
         let mut barrier = Mbarrier::new(3).unwrap();
-        assert_eq!(barrier.arrive(2), Ok(Outcome::Incomplete));
+        assert_eq!(barrier.arrive(2), Ok(PhaseChange::Incomplete));
         assert_eq!((barrier.phase(), barrier.pending()), (false, 1));
-        assert_eq!(barrier.arrive(1), Ok(Outcome::Complete));
+        assert_eq!(barrier.arrive(1), Ok(PhaseChange::Complete));
         assert_eq!((barrier.phase(), barrier.pending()), (true, 3));
         assert_eq!(barrier.arrive(4), Err(Misuse::TooManyArrivals));
     }
@@ -163,19 +163,19 @@ mod tests {
     #[test]
     fn bytes_may_arrive_before_they_are_expected() {
         let mut barrier = Mbarrier::new(1).unwrap();
-        assert_eq!(barrier.complete_bytes(64), Ok(Outcome::Incomplete));
+        assert_eq!(barrier.complete_bytes(64), Ok(PhaseChange::Incomplete));
         assert_eq!(Mbarrier::from_bits(barrier.bits()), Ok(barrier));
         barrier.expect_bytes(96).unwrap();
-        assert_eq!(barrier.arrive(1), Ok(Outcome::Incomplete));
-        assert_eq!(barrier.complete_bytes(32), Ok(Outcome::Complete));
+        assert_eq!(barrier.arrive(1), Ok(PhaseChange::Incomplete));
+        assert_eq!(barrier.complete_bytes(32), Ok(PhaseChange::Complete));
         assert_eq!((barrier.phase(), barrier.pending()), (true, 1));
     }
 
     #[test]
     fn dropping_out_lowers_what_later_phases_expect() {
         let mut barrier = Mbarrier::new(2).unwrap();
-        assert_eq!(barrier.arrive_and_drop(1), Ok(Outcome::Incomplete));
-        assert_eq!(barrier.arrive(1), Ok(Outcome::Complete));
+        assert_eq!(barrier.arrive_and_drop(1), Ok(PhaseChange::Incomplete));
+        assert_eq!(barrier.arrive(1), Ok(PhaseChange::Complete));
         assert_eq!(barrier.pending(), 1);
     }
 

@@ -49,7 +49,7 @@ mod warpgroup;
 mod watch;
 
 pub use cost::{BlockCost, Class, Coupling, GridCost};
-pub use fault::{Access, Fault, Nearest, Place};
+pub use fault::{Access, Fault, FaultLocation, Nearest};
 pub use grid::{Grid, execute, execute_checked};
 pub use latencies::Latencies;
 pub use lower::{HEAP, HEAP_BYTES};

@@ -98,7 +98,7 @@ pub struct ExecutableKernel {
     pub(super) cluster: ClusterBounds,
     pub(super) constant: u32,
     pub(super) refusal: Option<Arc<PtxError>>,
-    pub(super) program: Arc<Program>,
+    pub(super) program: Arc<KernelProgram>,
 }
 
 impl ExecutableKernel {
@@ -172,7 +172,7 @@ impl ExecutableKernel {
 }
 
 /// A kernel and the functions it calls.
-pub(super) struct Program {
+pub(super) struct KernelProgram {
     /// The kernel first.
     pub codes: Vec<Code>,
     /// What the device's memory takes.

@@ -1,7 +1,7 @@
 //! The sums of a tensor core: `d = a * b + c` with factors of 16 bits and sums of 32.
 //!
 //! PTX leaves order and precision of the additions to the device. NVIDIA's tensor cores add the products of a *group* and
-//! the sum so far at once: all are aligned to the largest exponent among them, what lies below [`Rule::fraction`] bits
+//! the sum so far at once: all are aligned to the largest exponent among them, what lies below [`AccumulationRule::fraction`] bits
 //! behind its point is cut off, the rest is added exactly, and the sum is cut off to 32 bits. The exponent of a product is
 //! the sum of the exponents of its factors, whether the product of their significands reaches 2 or not.
 //!
@@ -24,14 +24,14 @@ const PLAIN: i32 = 40;
 
 /// How a generation adds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Rule {
+pub(super) struct AccumulationRule {
     /// Products that are added at once.
     pub group: usize,
     /// Bits behind the point of the largest summand that are kept.
     pub fraction: i32,
 }
 
-impl Rule {
+impl AccumulationRule {
     /// Measured on an H200: `mma.sync` and `wgmma` agree, with factors of either format.
     pub const HOPPER: Self = Self {
         group: 16,
@@ -146,7 +146,12 @@ fn product(a: Parts, b: Parts) -> Parts {
 }
 
 /// `c` and the products of a row and a column, added as the rule says.
-pub(super) fn sum<F: Factor>(rule: Rule, a: &[u16; DEPTH], b: &[u16; DEPTH], c: u32) -> u32 {
+pub(super) fn sum<F: Factor>(
+    rule: AccumulationRule,
+    a: &[u16; DEPTH],
+    b: &[u16; DEPTH],
+    c: u32,
+) -> u32 {
     let mut sum = c;
     for (a, b) in a.chunks(rule.group).zip(b.chunks(rule.group)) {
         sum = sum_of_group::<F>(rule, a, b, sum);
@@ -154,7 +159,7 @@ pub(super) fn sum<F: Factor>(rule: Rule, a: &[u16; DEPTH], b: &[u16; DEPTH], c: 
     sum
 }
 
-fn sum_of_group<F: Factor>(rule: Rule, a: &[u16], b: &[u16], c: u32) -> u32 {
+fn sum_of_group<F: Factor>(rule: AccumulationRule, a: &[u16], b: &[u16], c: u32) -> u32 {
     let factor = |bits: &u16| parts((*bits).into(), 16, F::FRACTION, F::BIAS);
     let products = a.iter().zip(b).map(|(a, b)| product(factor(a), factor(b)));
     let mut summands = [(Parts::NotANumber, 0); DEPTH + 1];
@@ -167,7 +172,7 @@ fn sum_of_group<F: Factor>(rule: Rule, a: &[u16], b: &[u16], c: u32) -> u32 {
 }
 
 /// Adds numbers, each with the number of its bits of fraction.
-fn finish(rule: Rule, summands: &[(Parts, u32)]) -> u32 {
+fn finish(rule: AccumulationRule, summands: &[(Parts, u32)]) -> u32 {
     let mut infinite = [false; 2];
     let mut largest = None;
     for (summand, _) in summands {
@@ -285,7 +290,7 @@ pub(super) type Sums = [[u32; COLUMNS]; ROWS];
 /// `a * b + sums` for 16 rows (`a` by `[k][row]`) and a strip of columns (`b` by `[k][column]`).
 #[inline(always)]
 pub(super) fn multiply<F: Factor>(
-    rule: Rule,
+    rule: AccumulationRule,
     a: &Factors<ROWS>,
     b: &Factors<COLUMNS>,
     sums: &mut Sums,
@@ -304,7 +309,7 @@ pub(super) fn multiply<F: Factor>(
 #[cold]
 #[inline(never)]
 fn multiply_exactly<F: Factor>(
-    rule: Rule,
+    rule: AccumulationRule,
     a: &Factors<ROWS>,
     b: &Factors<COLUMNS>,
     sums: &mut Sums,
@@ -339,7 +344,7 @@ const INVERSE: u32 = 254 << 23;
 const KEPT: u64 = !((1 << 29) - 1);
 
 /// All products, and the sums so far, group by group.
-fn add_groups(rule: Rule, a: &Factors<ROWS>, b: &Factors<COLUMNS>, sums: &mut Sums) {
+fn add_groups(rule: AccumulationRule, a: &Factors<ROWS>, b: &Factors<COLUMNS>, sums: &mut Sums) {
     for first in (0..DEPTH).step_by(rule.group) {
         for (row, sums) in sums.iter_mut().enumerate() {
             for (column, sum) in sums.iter_mut().enumerate() {
@@ -363,16 +368,21 @@ fn add_groups(rule: Rule, a: &Factors<ROWS>, b: &Factors<COLUMNS>, sums: &mut Su
 mod avx2 {
     use std::arch::x86_64::*;
 
-    use super::{COLUMNS, EXPONENT, Factors, INVERSE, KEPT, LEAST, ROWS, Rule, Sums};
+    use super::{AccumulationRule, COLUMNS, EXPONENT, Factors, INVERSE, KEPT, LEAST, ROWS, Sums};
 
     /// Products of which the sum, in units of the last bit that is kept, has 32 bits: each has 28.
     const HALF: usize = 8;
 
     /// Eight rows of A or B by `[k]`.
-    type Half<const WIDTH: usize> = [[f32; WIDTH]; HALF];
+    type EightRows<const WIDTH: usize> = [[f32; WIDTH]; HALF];
 
     #[target_feature(enable = "avx2")]
-    pub fn add_groups(rule: Rule, a: &Factors<ROWS>, b: &Factors<COLUMNS>, sums: &mut Sums) {
+    pub fn add_groups(
+        rule: AccumulationRule,
+        a: &Factors<ROWS>,
+        b: &Factors<COLUMNS>,
+        sums: &mut Sums,
+    ) {
         let (a_powers, _) = a.power.as_chunks::<HALF>();
         let (b_powers, _) = b.power.as_chunks::<HALF>();
         let (a_values, _) = a.value.as_chunks::<HALF>();
@@ -429,7 +439,12 @@ mod avx2 {
 
     /// The largest of those and of eight products.
     #[target_feature(enable = "avx2")]
-    fn larger(mut largest: __m256, row: usize, a: &Half<ROWS>, b: &Half<COLUMNS>) -> __m256 {
+    fn larger(
+        mut largest: __m256,
+        row: usize,
+        a: &EightRows<ROWS>,
+        b: &EightRows<COLUMNS>,
+    ) -> __m256 {
         for k in 0..HALF {
             let power = _mm256_mul_ps(_mm256_set1_ps(a[k][row]), vector(&b[k]));
             largest = _mm256_max_ps(largest, power);
@@ -439,7 +454,7 @@ mod avx2 {
 
     /// The sums of eight products, each cut off to an integer.
     #[target_feature(enable = "avx2")]
-    fn aligned(row: usize, a: &Half<ROWS>, b: &Half<COLUMNS>, scale: __m256) -> __m256i {
+    fn aligned(row: usize, a: &EightRows<ROWS>, b: &EightRows<COLUMNS>, scale: __m256) -> __m256i {
         let mut sums = _mm256_setzero_si256();
         for k in 0..HALF {
             let product = _mm256_mul_ps(_mm256_set1_ps(a[k][row]), vector(&b[k]));
@@ -479,7 +494,13 @@ mod tests {
         std::array::from_fn(|k| u16::from_str_radix(&text[4 * k..4 * k + 4], 16).unwrap())
     }
 
-    fn sum_of(format: &str, rule: Rule, a: &[u16; DEPTH], b: &[u16; DEPTH], c: u32) -> u32 {
+    fn sum_of(
+        format: &str,
+        rule: AccumulationRule,
+        a: &[u16; DEPTH],
+        b: &[u16; DEPTH],
+        c: u32,
+    ) -> u32 {
         match format {
             "bf16" => sum::<bf16>(rule, a, b, c),
             _ => sum::<f16>(rule, a, b, c),
@@ -494,7 +515,13 @@ mod tests {
                 panic!("{line}");
             };
             let [c, d] = [c, d].map(|bits| u32::from_str_radix(bits, 16).unwrap());
-            let came = sum_of(format, Rule::HOPPER, &factors(a), &factors(b), c);
+            let came = sum_of(
+                format,
+                AccumulationRule::HOPPER,
+                &factors(a),
+                &factors(b),
+                c,
+            );
             assert_eq!(came, d, "{line}: {came:08x}");
         }
     }
@@ -502,8 +529,13 @@ mod tests {
     /// Each part of the rule shows in the recorded sums.
     #[test]
     fn other_rules_give_other_sums() {
-        let other = |group, fraction| Rule { group, fraction };
-        for rule in [other(16, 24), other(16, 26), other(8, 25), Rule::AMPERE] {
+        let other = |group, fraction| AccumulationRule { group, fraction };
+        for rule in [
+            other(16, 24),
+            other(16, 26),
+            other(8, 25),
+            AccumulationRule::AMPERE,
+        ] {
             let differs = |line: &&str| {
                 let fields: Vec<&str> = line.split(' ').collect();
                 let c = u32::from_str_radix(fields[3], 16).unwrap();
@@ -519,7 +551,10 @@ mod tests {
     fn zero_times_a_large_number_is_zero() {
         let (zeros, large) = ([0; DEPTH], [0x7f00; DEPTH]);
         for bits in [1, 0x0080_0000, 1.0_f32.to_bits()] {
-            assert_eq!(sum::<bf16>(Rule::HOPPER, &zeros, &large, bits), bits);
+            assert_eq!(
+                sum::<bf16>(AccumulationRule::HOPPER, &zeros, &large, bits),
+                bits
+            );
         }
     }
 
@@ -533,7 +568,7 @@ mod tests {
         ]
     }
 
-    fn check_strip<F: Factor>(rule: Rule, factors: &[u16], before: &[u32]) {
+    fn check_strip<F: Factor>(rule: AccumulationRule, factors: &[u16], before: &[u32]) {
         let mut next = factors.iter().copied().cycle();
         let a: [[u16; ROWS]; DEPTH] =
             std::array::from_fn(|_| std::array::from_fn(|_| next.next().unwrap_or(0)));
@@ -577,7 +612,7 @@ mod tests {
             let is_plain = |bits: u16| bits == 0 || (0x2b80..0x5380).contains(&(bits & 0x7fff));
             let plain = |bits: &u16| if moderate && !is_plain(*bits) { 0x3f80 } else { *bits };
             let factors: Vec<u16> = factors.iter().map(plain).collect();
-            for rule in [Rule::HOPPER, Rule::AMPERE] {
+            for rule in [AccumulationRule::HOPPER, AccumulationRule::AMPERE] {
                 check_strip::<bf16>(rule, &factors, &before);
                 check_strip::<f16>(rule, &factors, &before);
             }

@@ -38,7 +38,7 @@ pub struct TensorMap {
 
 /// A row of a box: elements side by side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Row {
+pub struct BoxRow {
     /// Address of the first element that lies in the tensor.
     pub address: u64,
     /// Bytes before it that lie outside.
@@ -144,7 +144,7 @@ impl TensorMap {
     }
 
     /// The rows of the box whose first element has these coordinates, in the order in which they lie in shared memory.
-    pub fn rows(self, at: [i32; MAX_RANK]) -> impl Iterator<Item = Row> {
+    pub fn rows(self, at: [i32; MAX_RANK]) -> impl Iterator<Item = BoxRow> {
         let copied = self.copied();
         let first = i64::from(at[0]);
         let width = i64::from(self.boxes[0]);
@@ -166,7 +166,7 @@ impl TensorMap {
             }
             let element = i64::from(self.element);
             let (before, end) = if is_inside { (before, end) } else { (0, 0) };
-            Row {
+            BoxRow {
                 address: address.wrapping_add_signed((first + before) * element),
                 before: (before * element) as u32,
                 inside: ((end - before) * element) as u32,
@@ -213,8 +213,8 @@ mod tests {
 
     #[test]
     fn rows_end_where_the_tensor_does() {
-        let rows: Vec<Row> = map().rows([-3, 2, 0, 0, 0]).collect();
-        let row = |y: u64| Row {
+        let rows: Vec<BoxRow> = map().rows([-3, 2, 0, 0, 0]).collect();
+        let row = |y: u64| BoxRow {
             address: (1 << 20) + 192 * y,
             before: 6,
             inside: 26,

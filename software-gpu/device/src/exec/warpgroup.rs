@@ -16,7 +16,7 @@ use super::matrix_descriptor::{MatrixDescriptor, PIECE};
 use super::memory::Site;
 use super::op::{Handler, Op, Slot};
 use super::program::Code;
-use super::tensor_core::{COLUMNS, DEPTH, Factor, Factors, ROWS, Rule, Sums, multiply};
+use super::tensor_core::{AccumulationRule, COLUMNS, DEPTH, Factor, Factors, ROWS, Sums, multiply};
 use super::warp_handlers::{LANES, Shape, handler, plain_handler};
 use super::watch::Knowledge;
 use crate::ptx::ir::Space;
@@ -332,7 +332,7 @@ impl<F: Factor> Shape for Perform<F> {
         a.decode::<F>();
         let mut factors = Factors::new();
         let b = MatrixDescriptor::of_bits(wide(op.c, op.d));
-        let rule = Rule::of(cx.grid.compute_capability.0);
+        let rule = AccumulationRule::of(cx.grid.compute_capability.0);
         for (strip, slots) in m.d.iter().enumerate() {
             let first = COLUMNS * strip;
             if !cx.shared_rows(&m.site, b, m.transposed[1], first, &mut factors.bits) {

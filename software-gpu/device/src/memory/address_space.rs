@@ -5,7 +5,7 @@ use std::ptr::NonNull;
 
 use super::allocation::{Allocation, AllocationKind, Backing};
 use super::freed::Freed;
-use super::parts::{Part, Parts};
+use super::parts::{Parts, PoolAllocation};
 
 /// Where device addresses start: above every address that a user process has on x86-64 and aarch64 with 48 bits.
 const DEVICE_WINDOW: u64 = 0x0001_0000_0000_0000;
@@ -107,7 +107,7 @@ impl AddressSpace {
         let allocation = self.nearest(address)?;
         let whole = allocation.base()..allocation.end();
         let part = self.parts.nearest(address, whole.clone());
-        Some(part.map_or(whole, Part::range))
+        Some(part.map_or(whole, PoolAllocation::range))
     }
 
     /// The addresses of the allocation that `address` was in, if it has been freed lately.
@@ -117,7 +117,7 @@ impl AddressSpace {
 
     /// The allocation of a memory pool that `address` lies in. Freed ones are found until their memory is used again or
     /// given back to the device.
-    pub fn part(&self, address: u64) -> Option<&Part> {
+    pub fn part(&self, address: u64) -> Option<&PoolAllocation> {
         self.parts.find(address)
     }
 

@@ -15,7 +15,7 @@ const FULL: u32 = u32::MAX;
 #[derive(Debug, Default)]
 pub(crate) struct ByteMap {
     /// By slot of the allocation.
-    tables: Vec<Option<Table>>,
+    tables: Vec<Option<PageTable>>,
     pool: Vec<[u64; WORDS]>,
     /// The pages that are not empty, in the order in which they were touched: slot and page.
     touched: Vec<(u32, u32)>,
@@ -31,7 +31,7 @@ struct Recent {
 }
 
 #[derive(Debug)]
-struct Table {
+struct PageTable {
     base: u64,
     /// By page of the allocation.
     pages: Vec<u32>,
@@ -57,7 +57,7 @@ impl ByteMap {
     }
 
     fn insert_elsewhere(&mut self, slot: usize, allocation: &Allocation, range: Range<usize>) {
-        let table = table(&mut self.tables, slot, || Table::of(allocation));
+        let table = table(&mut self.tables, slot, || PageTable::of(allocation));
         for index in range.start / PAGE..=(range.end - 1) / PAGE {
             let page = &mut table.pages[index];
             if *page == EMPTY {
@@ -174,8 +174,8 @@ impl ByteMap {
         ranges.0.into_iter().collect()
     }
 
-    fn add(&mut self, slot: u32, page: u32, like: &Table, words: &[u64; WORDS]) {
-        let ours = table(&mut self.tables, slot as usize, || Table {
+    fn add(&mut self, slot: u32, page: u32, like: &PageTable, words: &[u64; WORDS]) {
+        let ours = table(&mut self.tables, slot as usize, || PageTable {
             base: like.base,
             pages: vec![EMPTY; like.pages.len()],
         });
@@ -192,7 +192,7 @@ impl ByteMap {
         }
     }
 
-    fn table(&self, slot: u32) -> Option<&Table> {
+    fn table(&self, slot: u32) -> Option<&PageTable> {
         self.tables.get(slot as usize)?.as_ref()
     }
 
@@ -206,7 +206,7 @@ impl ByteMap {
     }
 }
 
-impl Table {
+impl PageTable {
     fn of(allocation: &Allocation) -> Self {
         Self {
             base: allocation.base(),
@@ -238,7 +238,11 @@ impl Ranges {
     }
 }
 
-fn table(tables: &mut Vec<Option<Table>>, slot: usize, new: impl FnOnce() -> Table) -> &mut Table {
+fn table(
+    tables: &mut Vec<Option<PageTable>>,
+    slot: usize,
+    new: impl FnOnce() -> PageTable,
+) -> &mut PageTable {
     if tables.len() <= slot {
         tables.resize_with(slot + 1, || None);
     }
@@ -305,14 +309,14 @@ mod tests {
     type Insertions = Vec<(bool, usize, usize)>;
 
     /// Two maps of two allocations, and the same sets byte by byte.
-    struct Scene {
+    struct TwoMaps {
         space: AddressSpace,
         bases: [u64; 2],
         maps: [ByteMap; 2],
         naive: [BTreeSet<u64>; 2],
     }
 
-    impl Scene {
+    impl TwoMaps {
         fn new(insertions: &Insertions) -> Self {
             let mut space = AddressSpace::new(&[1 << 20], 1 << 20);
             let bases = [(); 2].map(|()| {
@@ -343,7 +347,7 @@ mod tests {
 
     #[test]
     fn a_cleared_map_knows_no_recent_page() {
-        let Scene { space, bases, .. } = Scene::new(&Vec::new());
+        let TwoMaps { space, bases, .. } = TwoMaps::new(&Vec::new());
         let insert = |map: &mut ByteMap, offset| {
             map.insert(space.find(bases[0]).expect("mapped"), offset, 1);
         };
@@ -366,7 +370,7 @@ mod tests {
 
         #[test]
         fn union_and_intersection_are_exact(insertions in insertions()) {
-            let Scene { maps: [mut a, b], naive: [x, y], .. } = Scene::new(&insertions);
+            let TwoMaps { maps: [mut a, b], naive: [x, y], .. } = TwoMaps::new(&insertions);
             let mut common = ByteMap::default();
             common.add_common(&a, &b);
             prop_assert_eq!(common.ranges(), ranges(x.intersection(&y).copied()));
@@ -378,7 +382,7 @@ mod tests {
 
         #[test]
         fn gaps_are_what_is_not_in_the_set(insertions in insertions(), start in 0..BYTES, len in 1..BYTES) {
-            let scene = Scene::new(&insertions);
+            let scene = TwoMaps::new(&insertions);
             let base = scene.bases[0];
             let range = start..(start + len).min(BYTES);
             let gaps = scene.maps[0].gaps(scene.space.find(base).expect("mapped"), range.clone());

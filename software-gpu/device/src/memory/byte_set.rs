@@ -17,26 +17,26 @@ const PAGES: usize = 512;
 /// Offsets from the allocation's start.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ByteSet {
-    chunks: Vec<Part<Chunk>>,
+    chunks: Vec<RangeState<Chunk>>,
     /// How many bytes are in the set.
     bytes: usize,
 }
 
 /// Some bytes in a row: none of them in the set, all of them, or what is inside tells.
 #[derive(Clone, Debug)]
-enum Part<T> {
+enum RangeState<T> {
     None,
     All,
     Some(Box<T>),
 }
 
 #[derive(Clone, Debug)]
-struct Chunk([Part<Page>; PAGES]);
+struct Chunk([RangeState<Page>; PAGES]);
 
 #[derive(Clone, Debug)]
 struct Page([u64; WORDS]);
 
-/// What a [`Part`] has inside.
+/// What a [`RangeState`] has inside.
 trait Inside {
     /// How many bytes it stands for.
     const BYTES: usize;
@@ -71,7 +71,7 @@ impl ByteSet {
         }
         let chunks = range.end.div_ceil(Chunk::BYTES);
         if self.chunks.len() < chunks {
-            self.chunks.resize_with(chunks, || Part::None);
+            self.chunks.resize_with(chunks, || RangeState::None);
         }
         fill(&mut self.chunks, range, with)
     }
@@ -107,7 +107,7 @@ impl ByteSet {
     }
 }
 
-impl<T: Inside> Part<T> {
+impl<T: Inside> RangeState<T> {
     fn fill(&mut self, range: Range<usize>, with: bool) -> usize {
         let is = match self {
             Self::None => false,
@@ -144,7 +144,7 @@ impl<T: Inside> Part<T> {
     }
 }
 
-fn fill<T: Inside>(parts: &mut [Part<T>], range: Range<usize>, with: bool) -> usize {
+fn fill<T: Inside>(parts: &mut [RangeState<T>], range: Range<usize>, with: bool) -> usize {
     let touched = range.start / T::BYTES..range.end.div_ceil(T::BYTES);
     let each = touched.map(|index| {
         let start = index * T::BYTES;
@@ -154,7 +154,7 @@ fn fill<T: Inside>(parts: &mut [Part<T>], range: Range<usize>, with: bool) -> us
     each.sum()
 }
 
-fn next<T: Inside>(parts: &[Part<T>], range: Range<usize>, set: bool) -> Option<usize> {
+fn next<T: Inside>(parts: &[RangeState<T>], range: Range<usize>, set: bool) -> Option<usize> {
     let last = range.end.div_ceil(T::BYTES).min(parts.len());
     (range.start / T::BYTES..last).find_map(|index| {
         let start = index * T::BYTES;
@@ -169,8 +169,8 @@ impl Inside for Chunk {
 
     fn filled(with: bool) -> Self {
         Self(std::array::from_fn(|_| match with {
-            true => Part::All,
-            false => Part::None,
+            true => RangeState::All,
+            false => RangeState::None,
         }))
     }
 

@@ -254,13 +254,13 @@ mod tests {
     const BYTES: usize = 2 * PAGE;
 
     /// One allocation, and kernels that were executed one after the other and run.
-    struct Scene {
+    struct OneAllocation {
         space: AddressSpace,
         base: u64,
         kernels: Vec<HeldWrites>,
     }
 
-    impl Scene {
+    impl OneAllocation {
         fn new() -> Self {
             let mut space = AddressSpace::new(&[1 << 20], 1 << 20);
             let kind = AllocationKind::Device;
@@ -326,7 +326,7 @@ mod tests {
 
     #[test]
     fn a_count_is_there_for_kernels_at_once_and_for_others_at_the_kernels_end() {
-        let mut scene = Scene::new();
+        let mut scene = OneAllocation::new();
         scene.kernel(&[(8, 1, ADDS)]);
         scene.kernel(&[(8, 3, ADDS)]);
         assert_eq!((scene.peek(8), scene.settled(8)), (3, Some(0)));
@@ -347,7 +347,7 @@ mod tests {
             (Some(AtomicChange::Bits), Some(AtomicChange::BitsAgain), 9),
             (Some(AtomicChange::BitsAgain), Some(AtomicChange::Bits), 8),
         ] {
-            let mut scene = Scene::new();
+            let mut scene = OneAllocation::new();
             scene.kernel(&[(PAGE + 4, 7, earlier)]);
             scene.kernel(&[(PAGE + 4, 9, later)]);
             scene.end(1);
@@ -360,7 +360,7 @@ mod tests {
 
     #[test]
     fn a_kernel_that_ends_takes_along_nothing_of_one_after_it() {
-        let mut scene = Scene::new();
+        let mut scene = OneAllocation::new();
         scene.kernel(&[(PAGE + 4, 7, OTHER)]);
         scene.kernel(&[(PAGE + 4, 9, OTHER)]);
         scene.end(0);
@@ -369,7 +369,7 @@ mod tests {
 
     #[test]
     fn what_is_written_over_a_count_stays() {
-        let mut scene = Scene::new();
+        let mut scene = OneAllocation::new();
         scene.kernel(&[(8, 1, ADDS), (12, 1, ADDS)]);
         assert_eq!(scene.settled(8), Some(0));
         scene.kernels[0].overwritten(scene.base + 8, 4, &scene.space);
@@ -381,7 +381,7 @@ mod tests {
 
     #[test]
     fn so_does_what_a_kernel_stores_there() {
-        let mut scene = Scene::new();
+        let mut scene = OneAllocation::new();
         scene.kernel(&[(8, 1, ADDS), (12, 1, ADDS)]);
         scene.kernel(&[(8, 5, None), (12, 2, ADDS)]);
         assert_eq!((scene.settled(8), scene.settled(12)), (Some(0), Some(0)));

@@ -35,7 +35,7 @@ pub(crate) use byte_set::ByteSet;
 #[cfg(target_os = "linux")]
 pub use double_mapping::separate;
 pub use held_writes::HeldWrites;
-pub use parts::Part;
+pub use parts::PoolAllocation;
 pub use write_hold::WriteHold;
 
 /// The unit in which a [`WriteHold`] keeps old bytes.

@@ -5,7 +5,7 @@ use std::ops::Range;
 
 /// One allocation of a memory pool.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Part {
+pub struct PoolAllocation {
     /// The first address.
     pub base: u64,
     /// Bytes; never zero.
@@ -14,7 +14,7 @@ pub struct Part {
     pub freed: bool,
 }
 
-impl Part {
+impl PoolAllocation {
     /// Its addresses.
     pub fn range(&self) -> Range<u64> {
         self.base..self.base + self.bytes
@@ -32,7 +32,7 @@ impl Part {
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     /// By their first address.
-    parts: BTreeMap<u64, Part>,
+    parts: BTreeMap<u64, PoolAllocation>,
 }
 
 impl Parts {
@@ -40,7 +40,8 @@ impl Parts {
     pub(super) fn add(&mut self, base: u64, bytes: u64) {
         self.remove_all(base..base + bytes);
         let freed = false;
-        self.parts.insert(base, Part { base, bytes, freed });
+        self.parts
+            .insert(base, PoolAllocation { base, bytes, freed });
     }
 
     /// Marks the part that starts at `base` as freed.
@@ -51,13 +52,13 @@ impl Parts {
     }
 
     /// The part that contains `address`, freed or not.
-    pub(super) fn find(&self, address: u64) -> Option<&Part> {
+    pub(super) fn find(&self, address: u64) -> Option<&PoolAllocation> {
         let (_, part) = self.parts.range(..=address).next_back()?;
         part.range().contains(&address).then_some(part)
     }
 
     /// The part inside `within` that is closest to `address`.
-    pub(super) fn nearest(&self, address: u64, within: Range<u64>) -> Option<&Part> {
+    pub(super) fn nearest(&self, address: u64, within: Range<u64>) -> Option<&PoolAllocation> {
         if within.is_empty() {
             return None;
         }
@@ -85,7 +86,10 @@ mod tests {
         let mut parts = Parts::default();
         parts.add(1000, 100);
         parts.add(1200, 50);
-        assert_eq!(parts.find(1099).map(Part::range), Some(1000..1100));
+        assert_eq!(
+            parts.find(1099).map(PoolAllocation::range),
+            Some(1000..1100)
+        );
         assert_eq!(parts.find(1100), None);
         parts.free(1000);
         assert_eq!(parts.find(1000).map(|part| part.freed), Some(true));

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::ids::ThreadId;
 use super::names::Names;
-use super::site::{Place, Site};
+use super::site::{AccessSite, Site};
 
 /// What a finding says beside its two sides.
 pub(super) struct Advice {
@@ -21,16 +21,16 @@ pub(super) struct Advice {
 
 /// One of two accesses, and what it does to the bytes: "reads", "writes", "updates atomically", "allocates" or "frees".
 #[derive(Clone, Copy)]
-pub(super) struct Access<'a> {
+pub(super) struct AdvisedAccess<'a> {
     pub(super) site: &'a Arc<Site>,
     pub(super) verb: &'static str,
 }
 
-impl Access<'_> {
+impl AdvisedAccess<'_> {
     /// The access as the subject of a sentence.
     pub(super) fn name(&self) -> Cow<'_, str> {
         match self.site.place {
-            Place::Host { thread, .. } => thread.to_string().into(),
+            AccessSite::Host { thread, .. } => thread.to_string().into(),
             _ => with_article(&self.site.description.what),
         }
     }
@@ -38,14 +38,14 @@ impl Access<'_> {
     /// The same in two words, where the full name has been said.
     fn short(&self) -> String {
         match self.site.place {
-            Place::Host { thread, .. } => thread.to_string(),
+            AccessSite::Host { thread, .. } => thread.to_string(),
             _ => format!("the {}", without_details(&self.site.description.what)),
         }
     }
 
     fn host(&self) -> Option<ThreadId> {
         match self.site.place {
-            Place::Host { thread, .. } => Some(thread),
+            AccessSite::Host { thread, .. } => Some(thread),
             _ => None,
         }
     }
@@ -58,7 +58,7 @@ impl Access<'_> {
     }
 
     fn is_node(&self) -> bool {
-        matches!(self.site.place, Place::Node { .. })
+        matches!(self.site.place, AccessSite::Node { .. })
     }
 
     fn stream(&self, names: &Names) -> String {
@@ -86,7 +86,7 @@ fn without_details(what: &str) -> &str {
 }
 
 /// Which wait the program lacks, so that `later` comes after `earlier`.
-pub(super) fn lack(earlier: Access<'_>, later: Access<'_>) -> String {
+pub(super) fn lack(earlier: AdvisedAccess<'_>, later: AdvisedAccess<'_>) -> String {
     let (mut first, mut second) = (earlier.short(), later.short());
     if first == second {
         (first, second) = match (earlier.name(), later.name()) {
@@ -112,7 +112,10 @@ pub(super) fn lack(earlier: Access<'_>, later: Access<'_>) -> String {
 }
 
 /// Which side [`order`] makes wait for which: the second for the first.
-pub(super) fn edge<'a>(earlier: Access<'a>, later: Access<'a>) -> (Access<'a>, Access<'a>) {
+pub(super) fn edge<'a>(
+    earlier: AdvisedAccess<'a>,
+    later: AdvisedAccess<'a>,
+) -> (AdvisedAccess<'a>, AdvisedAccess<'a>) {
     let called_first = later.site.called < earlier.site.called;
     match (earlier.host(), later.host()) {
         (Some(_), None) if called_first => (later, earlier),
@@ -121,7 +124,7 @@ pub(super) fn edge<'a>(earlier: Access<'a>, later: Access<'a>) -> (Access<'a>, A
 }
 
 /// What to add so that `later` comes after `earlier`.
-pub(super) fn order(earlier: Access<'_>, later: Access<'_>, names: &Names) -> String {
+pub(super) fn order(earlier: AdvisedAccess<'_>, later: AdvisedAccess<'_>, names: &Names) -> String {
     let (first, second) = (earlier.name(), later.name());
     match (earlier.host(), later.host()) {
         (Some(from), Some(to)) => {
@@ -146,7 +149,7 @@ pub(super) fn order(earlier: Access<'_>, later: Access<'_>, names: &Names) -> St
             format!("make {second} depend on {first} in the graph")
         }
         (None, None) => {
-            let launch = |access: Access<'_>| {
+            let launch = |access: AdvisedAccess<'_>| {
                 if access.is_node() {
                     "the launch of the graph with "
                 } else {
@@ -165,7 +168,7 @@ pub(super) fn order(earlier: Access<'_>, later: Access<'_>, names: &Names) -> St
 }
 
 /// What the host has to wait for before its own access.
-fn synchronise(operation: Access<'_>, host: Access<'_>, names: &Names) -> String {
+fn synchronise(operation: AdvisedAccess<'_>, host: AdvisedAccess<'_>, names: &Names) -> String {
     format!(
         "synchronise with {} after {} (cuStreamSynchronize, cuEventSynchronize) before {} {}",
         operation.stream(names),
@@ -176,13 +179,15 @@ fn synchronise(operation: Access<'_>, host: Access<'_>, names: &Names) -> String
 }
 
 /// Whether the later one is a kernel that may begin before the earlier one, in the same stream, has ended.
-fn overlap(earlier: Access<'_>, later: Access<'_>) -> bool {
+fn overlap(earlier: AdvisedAccess<'_>, later: AdvisedAccess<'_>) -> bool {
     earlier.site.place.is_before_in_stream(&later.site.place)
 }
 
-fn of_one_launch(a: Access<'_>, b: Access<'_>) -> bool {
+fn of_one_launch(a: AdvisedAccess<'_>, b: AdvisedAccess<'_>) -> bool {
     match (&a.site.place, &b.site.place) {
-        (Place::Node { launch, .. }, Place::Node { launch: other, .. }) => launch == other,
+        (AccessSite::Node { launch, .. }, AccessSite::Node { launch: other, .. }) => {
+            launch == other
+        }
         _ => false,
     }
 }

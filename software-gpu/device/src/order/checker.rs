@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
-use super::advice::{self, Access, Advice};
+use super::advice::{self, Advice, AdvisedAccess};
 use super::clock::Clock;
 use super::description::Description;
-use super::finding::{Finding, Owner, Party, Repaired, Rule};
-use super::happens_before::Order;
+use super::finding::{Finding, OrderRule, Owner, Party, Repaired};
+use super::happens_before::HappensBefore;
 use super::ids::{
     ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId,
 };
@@ -39,7 +39,7 @@ type Now<'a> = (&'a Arc<Site>, &'a Clock);
 /// that has ended) are ignored.
 #[derive(Debug)]
 pub struct Checker {
-    order: Order,
+    order: HappensBefore,
     memory: Memory,
     findings: Vec<Finding>,
     repairs: Repairs,
@@ -62,7 +62,7 @@ impl Checker {
     /// history had after the last time if those are more. The findings do not depend on it.
     pub fn with_room(ranges: usize) -> Self {
         Self {
-            order: Order::default(),
+            order: HappensBefore::default(),
             memory: Memory::default(),
             findings: Vec::new(),
             repairs: Repairs::default(),
@@ -451,7 +451,7 @@ impl Checker {
             self.outside(free, "frees", outside);
         }
         for conflict in conflicts {
-            self.conflict(Rule::FreedWithoutOrder, free, "frees", conflict);
+            self.conflict(OrderRule::FreedWithoutOrder, free, "frees", conflict);
         }
     }
 
@@ -460,11 +460,11 @@ impl Checker {
         std::mem::take(&mut self.findings)
     }
 
-    pub(super) fn order(&self) -> &Order {
+    pub(super) fn order(&self) -> &HappensBefore {
         &self.order
     }
 
-    pub(super) fn order_mut(&mut self) -> &mut Order {
+    pub(super) fn order_mut(&mut self) -> &mut HappensBefore {
         &mut self.order
     }
 
@@ -477,7 +477,7 @@ impl Checker {
 
     fn found(&mut self, second: Now<'_>, outside: Option<Outside>, conflicts: Vec<Conflict>) {
         for conflict in conflicts {
-            self.conflict(Rule::Race, second, conflict.kinds.verb(), conflict);
+            self.conflict(OrderRule::Race, second, conflict.kinds.verb(), conflict);
         }
         if let Some(outside) = outside {
             self.outside(second, "uses", outside);
@@ -486,19 +486,19 @@ impl Checker {
 
     fn conflict(
         &mut self,
-        rule: Rule,
+        rule: OrderRule,
         (site, clock): Now<'_>,
         verb: &'static str,
         conflict: Conflict,
     ) {
-        let first = Access {
+        let first = AdvisedAccess {
             site: &conflict.earlier.site,
             verb: conflict.earlier.kinds.verb(),
         };
-        let second = Access { site, verb };
+        let second = AdvisedAccess { site, verb };
         // What was called first is meant to come first, whichever happened to run first.
         let called_first = second.site.called < first.site.called;
-        let reversed = rule == Rule::Race && called_first && !first.site.place.is_host();
+        let reversed = rule == OrderRule::Race && called_first && !first.site.place.is_host();
         let (earlier, later) = if reversed {
             (second, first)
         } else {
@@ -519,21 +519,21 @@ impl Checker {
     fn outside(&mut self, (site, clock): Now<'_>, verb: &'static str, outside: Outside) {
         let reused = outside.newer.is_some();
         let (rule, other, does) = match outside.how {
-            How::BeforeBirth(birth) => (Rule::UsedBeforeAllocation, birth, "allocates"),
-            How::AfterDeath(death) => (Rule::UsedAfterFree, death, "frees"),
-            How::DeathUnordered(death) if reused => (Rule::Reused, death, "frees"),
-            How::DeathUnordered(death) => (Rule::FreedWithoutOrder, death, "frees"),
+            How::BeforeBirth(birth) => (OrderRule::UsedBeforeAllocation, birth, "allocates"),
+            How::AfterDeath(death) => (OrderRule::UsedAfterFree, death, "frees"),
+            How::DeathUnordered(death) if reused => (OrderRule::Reused, death, "frees"),
+            How::DeathUnordered(death) => (OrderRule::FreedWithoutOrder, death, "frees"),
         };
-        let first = Access {
+        let first = AdvisedAccess {
             site: &other,
             verb: does,
         };
-        let second = Access { site, verb };
+        let second = AdvisedAccess { site, verb };
         let (advice, edge) = match rule {
-            Rule::UsedBeforeAllocation => {
+            OrderRule::UsedBeforeAllocation => {
                 (self.advice(first, second, false), Some((first, second)))
             }
-            Rule::UsedAfterFree => {
+            OrderRule::UsedAfterFree => {
                 let missing = format!("free the memory after {}", second.name());
                 let advice = Advice {
                     lack: String::new(),
@@ -550,7 +550,12 @@ impl Checker {
         self.add(rule, (first, second), outside.bytes, lives, advice, edge);
     }
 
-    fn advice(&self, earlier: Access<'_>, later: Access<'_>, reversed: bool) -> Advice {
+    fn advice(
+        &self,
+        earlier: AdvisedAccess<'_>,
+        later: AdvisedAccess<'_>,
+        reversed: bool,
+    ) -> Advice {
         Advice {
             lack: advice::lack(earlier, later),
             missing: advice::order(earlier, later, &self.order.names),
@@ -562,15 +567,15 @@ impl Checker {
     /// `edge` is what the advice asks for, with the clock of the second side.
     fn add(
         &mut self,
-        rule: Rule,
-        (first, second): (Access<'_>, Access<'_>),
+        rule: OrderRule,
+        (first, second): (AdvisedAccess<'_>, AdvisedAccess<'_>),
         bytes: Range<u64>,
         (life, newer): (Option<Life>, Option<Life>),
         advice: Advice,
-        edge: Option<((Access<'_>, Access<'_>), &Clock)>,
+        edge: Option<((AdvisedAccess<'_>, AdvisedAccess<'_>), &Clock)>,
     ) {
         let kind = match rule {
-            Rule::Race => Kind::Race,
+            OrderRule::Race => Kind::Race,
             _ => Kind::Lifetime,
         };
         let allocation = life.map(Owner::from);
@@ -604,8 +609,8 @@ impl Checker {
     /// what `now` comes after, which is one of its sides.
     fn repair(
         &mut self,
-        (earlier, later): (Access<'_>, Access<'_>),
-        now: Access<'_>,
+        (earlier, later): (AdvisedAccess<'_>, AdvisedAccess<'_>),
+        now: AdvisedAccess<'_>,
         clock: &Clock,
         kind: Kind,
         key: &str,

@@ -20,22 +20,22 @@ pub(super) struct Epoch {
 /// How much of each chain came before. Chains that are not in the tree are at 0.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Clock {
-    root: Option<Arc<Node>>,
+    root: Option<Arc<ClockNode>>,
     /// How many levels of branches are above the leaves.
     height: u32,
 }
 
 #[derive(Clone, Debug)]
-enum Node {
+enum ClockNode {
     Leaf([u64; WIDTH]),
-    Branch([Option<Arc<Node>>; WIDTH]),
+    Branch([Option<Arc<ClockNode>>; WIDTH]),
 }
 
 /// Which of two nodes is the result of joining or meeting them.
 enum Result {
     Own,
     Other,
-    New(Node),
+    New(ClockNode),
 }
 
 impl Clock {
@@ -49,8 +49,8 @@ impl Clock {
         loop {
             match node {
                 None => return 0,
-                Some(Node::Leaf(positions)) => return positions[chain % WIDTH],
-                Some(Node::Branch(children)) => {
+                Some(ClockNode::Leaf(positions)) => return positions[chain % WIDTH],
+                Some(ClockNode::Branch(children)) => {
                     height -= 1;
                     node = children[chain / reach(height) % WIDTH].as_deref();
                 }
@@ -96,7 +96,7 @@ impl Clock {
         }
         let mut other_root = Arc::clone(root);
         for _ in other.height..self.height {
-            other_root = Arc::new(Node::above(other_root));
+            other_root = Arc::new(ClockNode::above(other_root));
         }
         if let Some(own) = &mut self.root {
             join(own, &other_root);
@@ -114,7 +114,7 @@ impl Clock {
             return self.join(other);
         }
         let mut news = Vec::new();
-        Node::news(root, known, other.height, 0, &mut news);
+        ClockNode::news(root, known, other.height, 0, &mut news);
         news.into_iter().for_each(|step| self.learn(step));
     }
 
@@ -154,14 +154,17 @@ impl Clock {
     pub(super) fn steps(&self) -> Vec<Epoch> {
         let mut steps = Vec::new();
         if let Some(root) = &self.root {
-            Node::news(root, [], self.height, 0, &mut steps);
+            ClockNode::news(root, [], self.height, 0, &mut steps);
         }
         steps
     }
 
     fn grow(&mut self, height: u32) {
         while self.height < height {
-            self.root = self.root.take().map(|root| Arc::new(Node::above(root)));
+            self.root = self
+                .root
+                .take()
+                .map(|root| Arc::new(ClockNode::above(root)));
             self.height += 1;
         }
     }
@@ -173,10 +176,10 @@ impl Clock {
         let mut height = self.height;
         let mut slot = &mut self.root;
         loop {
-            let node = slot.get_or_insert_with(|| Arc::new(Node::empty(height)));
+            let node = slot.get_or_insert_with(|| Arc::new(ClockNode::empty(height)));
             match Arc::make_mut(node) {
-                Node::Leaf(positions) => return &mut positions[chain % WIDTH],
-                Node::Branch(children) => {
+                ClockNode::Leaf(positions) => return &mut positions[chain % WIDTH],
+                ClockNode::Branch(children) => {
                     height -= 1;
                     slot = &mut children[chain / reach(height) % WIDTH];
                 }
@@ -196,7 +199,7 @@ fn reach(height: u32) -> usize {
     WIDTH.saturating_pow(height + 1)
 }
 
-impl Node {
+impl ClockNode {
     fn empty(height: u32) -> Self {
         match height {
             0 => Self::Leaf([0; WIDTH]),
@@ -272,11 +275,11 @@ impl Node {
 }
 
 /// Joins nodes of one height into the first one, which becomes the other's where that knows all that it does.
-fn join(own: &mut Arc<Node>, other: &Arc<Node>) {
+fn join(own: &mut Arc<ClockNode>, other: &Arc<ClockNode>) {
     if Arc::ptr_eq(own, other) {
         return;
     }
-    if let (Some(Node::Leaf(mine)), Node::Leaf(theirs)) = (Arc::get_mut(own), &**other) {
+    if let (Some(ClockNode::Leaf(mine)), ClockNode::Leaf(theirs)) = (Arc::get_mut(own), &**other) {
         visited::node();
         mine.iter_mut()
             .zip(theirs)
@@ -290,14 +293,14 @@ fn join(own: &mut Arc<Node>, other: &Arc<Node>) {
     }
 }
 
-fn joined(own: &Arc<Node>, other: &Arc<Node>) -> Result {
+fn joined(own: &Arc<ClockNode>, other: &Arc<ClockNode>) -> Result {
     if Arc::ptr_eq(own, other) {
         return Result::Own;
     }
     visited::node();
     match (&**own, &**other) {
-        (Node::Leaf(mine), Node::Leaf(theirs)) => leaves(mine, theirs, u64::max),
-        (Node::Branch(mine), Node::Branch(theirs)) => {
+        (ClockNode::Leaf(mine), ClockNode::Leaf(theirs)) => leaves(mine, theirs, u64::max),
+        (ClockNode::Branch(mine), ClockNode::Branch(theirs)) => {
             branches(mine, theirs, |mine, theirs| match (mine, theirs) {
                 (_, None) => Result::Own,
                 (None, Some(_)) => Result::Other,
@@ -308,7 +311,7 @@ fn joined(own: &Arc<Node>, other: &Arc<Node>) -> Result {
     }
 }
 
-fn meet(own: &Arc<Node>, other: &Arc<Node>) -> Arc<Node> {
+fn meet(own: &Arc<ClockNode>, other: &Arc<ClockNode>) -> Arc<ClockNode> {
     match met(own, other) {
         Result::Own => Arc::clone(own),
         Result::Other => Arc::clone(other),
@@ -316,13 +319,13 @@ fn meet(own: &Arc<Node>, other: &Arc<Node>) -> Arc<Node> {
     }
 }
 
-fn met(own: &Arc<Node>, other: &Arc<Node>) -> Result {
+fn met(own: &Arc<ClockNode>, other: &Arc<ClockNode>) -> Result {
     if Arc::ptr_eq(own, other) {
         return Result::Own;
     }
     match (&**own, &**other) {
-        (Node::Leaf(mine), Node::Leaf(theirs)) => leaves(mine, theirs, u64::min),
-        (Node::Branch(mine), Node::Branch(theirs)) => {
+        (ClockNode::Leaf(mine), ClockNode::Leaf(theirs)) => leaves(mine, theirs, u64::min),
+        (ClockNode::Branch(mine), ClockNode::Branch(theirs)) => {
             branches(mine, theirs, |mine, theirs| match (mine, theirs) {
                 (None, _) => Result::Own,
                 (Some(_), None) => Result::Other,
@@ -340,16 +343,16 @@ fn leaves(mine: &[u64; WIDTH], theirs: &[u64; WIDTH], best: impl Fn(u64, u64) ->
     } else if both == *theirs {
         Result::Other
     } else {
-        Result::New(Node::Leaf(both))
+        Result::New(ClockNode::Leaf(both))
     }
 }
 
-type Children = [Option<Arc<Node>>; WIDTH];
+type Children = [Option<Arc<ClockNode>>; WIDTH];
 
 fn branches(
     mine: &Children,
     theirs: &Children,
-    each: impl Fn(&Option<Arc<Node>>, &Option<Arc<Node>>) -> Result,
+    each: impl Fn(&Option<Arc<ClockNode>>, &Option<Arc<ClockNode>>) -> Result,
 ) -> Result {
     let same = |index: usize| match (&mine[index], &theirs[index]) {
         (None, None) => true,
@@ -381,7 +384,7 @@ fn branches(
     } else if all_theirs {
         Result::Other
     } else {
-        Result::New(Node::Branch(children))
+        Result::New(ClockNode::Branch(children))
     }
 }
 

@@ -4,11 +4,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
-use super::advice::{Access, with_article};
+use super::advice::{AdvisedAccess, with_article};
 use super::description::{Description, called_from};
 use super::ids::OperationId;
 use super::names::Names;
-use super::site::Place;
+use super::site::AccessSite;
 use crate::Kind;
 use crate::memory::is_device_address;
 
@@ -18,7 +18,7 @@ pub struct Finding {
     /// Which rule was broken, in short.
     pub kind: Kind,
     /// Which rule was broken.
-    pub rule: Rule,
+    pub rule: OrderRule,
     /// Findings with the same key come from the same calls, in other rounds of a loop. Cheap: no symbol is looked up.
     pub key: String,
     /// The side that was executed first; of a use after or without order to a free, the free.
@@ -56,7 +56,7 @@ pub struct Repaired {
 
 /// Which rule was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Rule {
+pub enum OrderRule {
     /// Two accesses of the same bytes, one of which writes, have to be ordered.
     Race,
     /// A use comes after the allocation.
@@ -75,7 +75,7 @@ pub struct Party {
     /// The description of the operation, with its call site.
     pub description: Description,
     /// Where it runs.
-    pub place: Place,
+    pub place: AccessSite,
     /// `place` in words.
     pub at: String,
     /// What it does to the bytes: "writes", "reads", "updates atomically", "allocates" or "frees".
@@ -92,8 +92,8 @@ pub struct Owner {
 }
 
 impl Party {
-    pub(super) fn new(access: Access<'_>, names: &Names) -> Self {
-        let Access { site, verb } = access;
+    pub(super) fn new(access: AdvisedAccess<'_>, names: &Names) -> Self {
+        let AdvisedAccess { site, verb } = access;
         Self {
             description: site.description.clone(),
             place: site.place,
@@ -105,8 +105,10 @@ impl Party {
     /// The operation, unless it is an access of the host.
     pub fn operation(&self) -> Option<OperationId> {
         match self.place {
-            Place::Stream { operation, .. } | Place::Node { operation, .. } => Some(operation),
-            Place::Host { .. } => None,
+            AccessSite::Stream { operation, .. } | AccessSite::Node { operation, .. } => {
+                Some(operation)
+            }
+            AccessSite::Host { .. } => None,
         }
     }
 
@@ -133,15 +135,15 @@ impl Party {
     /// The stream or thread.
     fn row(&self) -> String {
         match self.place {
-            Place::Stream { stream, .. } => stream.to_string(),
-            Place::Node { stream, .. } => format!("node {stream:?}"),
-            Place::Host { thread, .. } => thread.to_string(),
+            AccessSite::Stream { stream, .. } => stream.to_string(),
+            AccessSite::Node { stream, .. } => format!("node {stream:?}"),
+            AccessSite::Host { thread, .. } => thread.to_string(),
         }
     }
 
     fn name(&self) -> Cow<'_, str> {
         match self.place {
-            Place::Host { thread, .. } => thread.to_string().into(),
+            AccessSite::Host { thread, .. } => thread.to_string().into(),
             _ => with_article(&self.description.what),
         }
     }
@@ -170,7 +172,7 @@ impl fmt::Display for Finding {
         let lack = &self.lack;
         let second = self.second.name();
         match self.rule {
-            Rule::Race => {
+            OrderRule::Race => {
                 let (earlier, later) = self.intended();
                 let (earlier, later) = (earlier.name(), later.name());
                 writeln!(
@@ -178,17 +180,17 @@ impl fmt::Display for Finding {
                     "race: {earlier} and {later} touch the same bytes, and {lack}"
                 )
             }
-            Rule::UsedBeforeAllocation => {
+            OrderRule::UsedBeforeAllocation => {
                 writeln!(
                     f,
                     "lifetime: {second} uses memory before its allocation: {lack}"
                 )
             }
-            Rule::UsedAfterFree => {
+            OrderRule::UsedAfterFree => {
                 let first = self.first.name();
                 writeln!(f, "lifetime: {second} uses memory after {first}")
             }
-            Rule::FreedWithoutOrder => {
+            OrderRule::FreedWithoutOrder => {
                 let user = if self.first.verb == "frees" {
                     &self.second
                 } else {
@@ -200,7 +202,7 @@ impl fmt::Display for Finding {
                     "lifetime: memory is freed without order: {user} may still use it, and {lack}"
                 )
             }
-            Rule::Reused => writeln!(
+            OrderRule::Reused => writeln!(
                 f,
                 "lifetime: {second} uses memory that was freed and now belongs to another allocation: {lack}"
             ),

@@ -6,9 +6,9 @@ use super::ids::OperationId;
 
 /// An operation's place in happens-before. It stays valid when the operation has ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Step(Epoch);
+pub struct OperationEpoch(Epoch);
 
-impl Step {
+impl OperationEpoch {
     /// Whether whoever comes after this operation comes after the other one too, since both are operations of one stream or one
     /// branch of a graph. `false` may also mean that this is not known without a search.
     pub fn follows(self, other: Self) -> bool {
@@ -22,7 +22,7 @@ pub struct HostClock(Clock);
 
 impl HostClock {
     /// Whether the code comes after this operation.
-    pub fn knows(&self, step: Step) -> bool {
+    pub fn knows(&self, step: OperationEpoch) -> bool {
         self.0.knows(step.0)
     }
 
@@ -34,9 +34,9 @@ impl HostClock {
 
 impl Checker {
     /// The operation's place in happens-before; `None` for one that has ended.
-    pub fn step_of(&self, operation: OperationId) -> Option<Step> {
+    pub fn step_of(&self, operation: OperationId) -> Option<OperationEpoch> {
         let operation = self.order().operation(operation)?;
-        Some(Step(operation.site.epoch))
+        Some(OperationEpoch(operation.site.epoch))
     }
 
     /// What the host threads together come after: an operation that is not in it is ordered before none of them.

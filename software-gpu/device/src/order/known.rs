@@ -15,7 +15,7 @@ use super::clock::{Clock, Epoch};
 
 /// What something comes after.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Known {
+pub(super) struct Predecessors {
     clock: Clock,
     /// Of each chain the last step before that learns something when it runs.
     late: Clock,
@@ -28,7 +28,7 @@ pub(super) struct Known {
 #[derive(Debug, Default)]
 pub(super) struct Learned(HashMap<Epoch, Clock>);
 
-impl Known {
+impl Predecessors {
     /// All steps that it comes after.
     pub(super) fn clock(&self) -> &Clock {
         &self.clock
@@ -164,8 +164,8 @@ mod tests {
         Epoch { chain, position }
     }
 
-    fn known(steps: &[Epoch]) -> Known {
-        let mut known = Known::default();
+    fn known(steps: &[Epoch]) -> Predecessors {
+        let mut known = Predecessors::default();
         steps.iter().for_each(|step| known.step(*step));
         known
     }
@@ -176,7 +176,7 @@ mod tests {
         let mut behind = first.clone();
         behind.step(epoch(1, 1));
         let other = known(&[epoch(2, 1)]);
-        let grown: [fn(&mut Known, &Known); 3] = [
+        let grown: [fn(&mut Predecessors, &Predecessors); 3] = [
             |known, other| known.learn(other.clock()),
             |known, other| known.learn_since(other.clock(), [&Clock::default()]),
             |known, other| known.join(other),

@@ -10,12 +10,12 @@ use crate::memory::Accesses;
 const HOST: ThreadId = ThreadId::UNREGISTERED;
 const ROUNDS: u64 = 50_000;
 
-struct Run {
+struct ChainRun {
     checker: Checker,
     last: u64,
 }
 
-impl Run {
+impl ChainRun {
     fn new(streams: u64) -> Self {
         let mut checker = Checker::new();
         checker.context_created(HOST, ContextId(1), StreamId(0));
@@ -89,7 +89,7 @@ impl Run {
 
 #[test]
 fn what_the_host_has_waited_for_is_forgotten() {
-    let mut run = Run::new(2);
+    let mut run = ChainRun::new(2);
     for round in 0..ROUNDS {
         let stream = 1 + round % 2;
         run.write(stream, round * 16..round * 16 + 8);
@@ -100,7 +100,7 @@ fn what_the_host_has_waited_for_is_forgotten() {
 
 #[test]
 fn the_same_bytes_cost_the_same_without_a_wait() {
-    let mut run = Run::new(2);
+    let mut run = ChainRun::new(2);
     for round in 0..ROUNDS {
         let stream = 1 + round % 2;
         let start = stream * 4096 + round / 2 % 64 * 16;
@@ -111,7 +111,7 @@ fn the_same_bytes_cost_the_same_without_a_wait() {
 
 #[test]
 fn chains_of_streams_and_threads_that_are_over_are_used_again() {
-    let mut run = Run::new(0);
+    let mut run = ChainRun::new(0);
     for round in 1..=ROUNDS {
         let (stream, thread) = (StreamId(round), ThreadId(round));
         run.checker.thread_started(None, thread);
@@ -129,7 +129,7 @@ fn chains_of_streams_and_threads_that_are_over_are_used_again() {
 
 #[test]
 fn allocations_at_one_address_are_forgotten() {
-    let mut run = Run::new(1);
+    let mut run = ChainRun::new(1);
     for _ in 0..ROUNDS {
         run.last += 1;
         let operation = OperationId(run.last);
@@ -151,7 +151,7 @@ fn allocations_at_one_address_are_forgotten() {
 
 #[test]
 fn branches_of_graphs_share_chains() {
-    let mut run = Run::new(1);
+    let mut run = ChainRun::new(1);
     for _ in 0..ROUNDS / 5 {
         let [launch, left, right, end] = [1, 2, 3, 4].map(|number| OperationId(run.last + number));
         run.last += 4;
@@ -172,18 +172,18 @@ fn branches_of_graphs_share_chains() {
 
 #[test]
 fn a_wait_for_what_knows_all_joins_no_clocks() {
-    let joined = |streams: u64, wait: fn(&mut Run, u64)| {
-        let mut run = Run::new(streams);
+    let joined = |streams: u64, wait: fn(&mut ChainRun, u64)| {
+        let mut run = ChainRun::new(streams);
         run.pipeline(streams, streams);
         let before = visited::nodes();
         wait(&mut run, streams);
         visited::nodes() - before
     };
     for streams in [8, 128] {
-        let pipeline = |run: &mut Run, streams: u64| run.pipeline(streams, 10 * streams);
+        let pipeline = |run: &mut ChainRun, streams: u64| run.pipeline(streams, 10 * streams);
         assert_eq!(joined(streams, pipeline), 0, "{streams} streams");
         // Streams that know nothing of each other, and then wait for each other, do.
-        let apart = |run: &mut Run, streams: u64| {
+        let apart = |run: &mut ChainRun, streams: u64| {
             (1..=streams).for_each(|stream| run.write(stream, stream * 64..stream * 64 + 64));
             run.pipeline(streams, streams);
         };
@@ -194,7 +194,7 @@ fn a_wait_for_what_knows_all_joins_no_clocks() {
 #[test]
 fn scattered_accesses_look_at_no_groups_elsewhere() {
     let looked_at = |kernels: u64, apart: u64| {
-        let mut run = Run::new(1);
+        let mut run = ChainRun::new(1);
         let before = visited::groups();
         for kernel in 0..kernels {
             let ranges = (0..4).map(|index| (kernel * apart + index) * 16);
@@ -209,7 +209,7 @@ fn scattered_accesses_look_at_no_groups_elsewhere() {
 
 #[test]
 fn writes_of_a_value_that_all_come_after_are_forgotten() {
-    let mut run = Run::new(1);
+    let mut run = ChainRun::new(1);
     let mut open = 0;
     for round in 1..=ROUNDS {
         run.checker.value_watched(ValueId(0), 0..4);
@@ -254,7 +254,7 @@ fn assert_linear(operations: u64, run: impl Fn(u64)) {
 #[test]
 fn a_wait_for_streams_that_waited_for_values_looks_at_each_of_them() {
     assert_linear(1000, |streams| {
-        let mut run = Run::new(streams + 1);
+        let mut run = ChainRun::new(streams + 1);
         let writer = StreamId(streams + 1);
         for round in 0..3 {
             let waits: Vec<_> = (1..=streams)
@@ -294,7 +294,7 @@ fn a_wait_for_streams_that_waited_for_values_looks_at_each_of_them() {
 #[test]
 fn scattered_accesses_look_at_what_they_touch() {
     assert_linear(1000, |kernels| {
-        let mut run = Run::new(1);
+        let mut run = ChainRun::new(1);
         let mut place = 0_u64;
         for _ in 0..kernels {
             let places = (0..64).map(|_| {
@@ -311,7 +311,7 @@ fn scattered_accesses_look_at_what_they_touch() {
 #[test]
 fn strided_accesses_look_at_what_they_touch() {
     assert_linear(1000, |kernels| {
-        let mut run = Run::new(1);
+        let mut run = ChainRun::new(1);
         for kernel in 0..kernels {
             let starts = (0..64).map(|row| (row * kernels + kernel) * 8);
             let ranges: Vec<_> = starts.map(|start| start..start + 4).collect();
@@ -325,7 +325,7 @@ fn strided_accesses_look_at_what_they_touch() {
 #[test]
 fn accesses_between_blocks_do_not_look_at_the_blocks() {
     assert_linear(1000, |kernels| {
-        let mut run = Run::new(1);
+        let mut run = ChainRun::new(1);
         for kernel in 0..kernels {
             let starts = (0..8).map(|index| kernel * 256 + index * 16);
             run.write_all(1, starts.map(|start| start..start + 4));
@@ -338,7 +338,7 @@ fn accesses_between_blocks_do_not_look_at_the_blocks() {
 #[test]
 fn streams_that_read_one_buffer_look_at_no_other_reads() {
     assert_linear(1000, |streams| {
-        let mut run = Run::new(streams);
+        let mut run = ChainRun::new(streams);
         for round in 0..10 {
             for stream in 1..=streams {
                 run.access(stream, Kinds::READ, 0..64);
@@ -351,7 +351,7 @@ fn streams_that_read_one_buffer_look_at_no_other_reads() {
 #[test]
 fn streams_that_count_in_one_place_look_at_no_other_counts() {
     assert_linear(1000, |streams| {
-        let mut run = Run::new(streams);
+        let mut run = ChainRun::new(streams);
         for _ in 0..10 {
             (1..=streams).for_each(|stream| run.access(stream, Kinds::ATOMIC, 0..4));
         }
@@ -361,7 +361,7 @@ fn streams_that_count_in_one_place_look_at_no_other_counts() {
 #[test]
 fn streams_without_order_look_at_a_few_of_the_writes_that_they_race_with() {
     assert_linear(1000, |streams| {
-        let mut run = Run::new(streams);
+        let mut run = ChainRun::new(streams);
         for stream in 1..=streams {
             run.access(stream, Kinds::WRITE, 0..64);
             run.checker.take_findings();

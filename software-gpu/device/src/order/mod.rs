@@ -78,7 +78,7 @@ mod visited;
 
 pub use checker::{Checker, HostAccess};
 pub use description::{Description, Locate, SourceLine, called_from, identity_of};
-pub use finding::{Finding, Owner, Party, Repaired, Rule};
-pub use host_clock::{HostClock, Step};
+pub use finding::{Finding, OrderRule, Owner, Party, Repaired};
+pub use host_clock::{HostClock, OperationEpoch};
 pub use ids::{ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId};
-pub use site::Place;
+pub use site::AccessSite;

@@ -3,16 +3,16 @@
 use std::collections::VecDeque;
 
 use super::advice::with_article;
-use super::happens_before::Order;
+use super::happens_before::HappensBefore;
 use super::ids::{EventId, StreamId, StreamKind};
-use super::site::{Place, Site};
+use super::site::{AccessSite, Site};
 
 /// How many records of an event, or waits of a stream or thread, are remembered.
 const REMEMBERED: usize = 16;
 
 /// An event was recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Record {
+pub(super) struct EventRecord {
     pub(super) stream: StreamId,
     /// Its place among all calls.
     pub(super) called: u64,
@@ -23,7 +23,7 @@ pub(super) struct Record {
 pub(super) struct Note {
     pub(super) event: EventId,
     /// What the event stood for.
-    pub(super) record: Option<Record>,
+    pub(super) record: Option<EventRecord>,
     /// Its place among all calls.
     pub(super) called: u64,
 }
@@ -36,7 +36,7 @@ pub(super) fn remember<T>(list: &mut VecDeque<T>, item: T) {
     list.push_back(item);
 }
 
-impl Record {
+impl EventRecord {
     fn covers(&self, site: &Site) -> bool {
         stream_of(site) == Some(self.stream) && self.called > site.called
     }
@@ -46,7 +46,7 @@ fn stream_of(site: &Site) -> Option<StreamId> {
     site.place.stream()
 }
 
-impl Order {
+impl HappensBefore {
     /// Says in words what the program did that looks like the missing order between two accesses, if anything.
     pub(super) fn nearly(&self, first: &Site, second: &Site) -> Option<String> {
         stream_of(first)?;
@@ -54,7 +54,9 @@ impl Order {
             return None;
         }
         let (waiter, waits) = match second.place {
-            Place::Host { .. } => (second.thread.to_string(), self.thread_waits(second.thread)),
+            AccessSite::Host { .. } => {
+                (second.thread.to_string(), self.thread_waits(second.thread))
+            }
             _ => {
                 let stream = stream_of(second)?;
                 (self.names.of(stream), self.stream_waits(stream))
@@ -80,7 +82,7 @@ impl Order {
                 .find(|wait| wait.record.is_some_and(|record| record.covers(first)))?;
             let event = late.event;
             let later = match second.place {
-                Place::Host { .. } => "its own access".into(),
+                AccessSite::Host { .. } => "its own access".into(),
                 _ => with_article(&second.description.what),
             };
             Some(format!(
@@ -88,7 +90,7 @@ impl Order {
             ))
         };
         let unused = || {
-            let covers = |records: &VecDeque<Record>| {
+            let covers = |records: &VecDeque<EventRecord>| {
                 records.back().is_some_and(|record| record.covers(first))
             };
             let stream = stream_of(first)?;
@@ -115,8 +117,8 @@ impl Order {
         let stream = stream_of(first)?;
         let (event, what) = (wait.event, with_article(&first.description.what));
         let records = self.events.get(&event).map(|event| &event.records);
-        let covering = |record: &&Record| record.covers(first);
-        let later = |record: &&Record| record.called > wait.called;
+        let covering = |record: &&EventRecord| record.covers(first);
+        let later = |record: &&EventRecord| record.called > wait.called;
         let mut records = records.into_iter().flatten();
         match wait.record {
             None => records.find(later).map(|_| {
@@ -137,7 +139,7 @@ impl Order {
             }
             Some(record) => {
                 let replaced =
-                    |earlier: &Record| earlier.covers(first) && earlier.called < record.called;
+                    |earlier: &EventRecord| earlier.covers(first) && earlier.called < record.called;
                 let (stream, place) = (self.names.of(stream), self.names.of(record.stream));
                 let text = || {
                     format!(
@@ -152,7 +154,7 @@ impl Order {
     /// One side is in the legacy stream and the other in a stream that takes no part in its rules.
     fn apart(&self, first: &Site, second: &Site) -> Option<String> {
         let kind = |site: &Site| match site.place {
-            Place::Stream { stream, kind, .. } => Some((stream, kind)),
+            AccessSite::Stream { stream, kind, .. } => Some((stream, kind)),
             _ => None,
         };
         match (kind(first)?, kind(second)?) {

@@ -23,11 +23,11 @@ type Generations = Vec<(u64, RegionId)>;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Owners {
     /// By their start. They do not overlap.
-    pieces: BTreeMap<u64, Piece>,
+    pieces: BTreeMap<u64, OwnedRange>,
 }
 
 #[derive(Clone, Debug)]
-struct Piece {
+struct OwnedRange {
     end: u64,
     generations: Generations,
 }
@@ -61,7 +61,8 @@ impl Owners {
         for gap in gaps {
             let generations = vec![(since, region)];
             let end = gap.end;
-            self.pieces.insert(gap.start, Piece { end, generations });
+            self.pieces
+                .insert(gap.start, OwnedRange { end, generations });
         }
     }
 
@@ -164,7 +165,7 @@ impl Owners {
 
     /// Forgets the generations that nothing called at `oldest` or later can mean, and gives those that are left.
     pub(super) fn prune(&mut self, oldest: u64, mut left: impl FnMut(RegionId)) {
-        let mut kept: Vec<(u64, Piece)> = Vec::new();
+        let mut kept: Vec<(u64, OwnedRange)> = Vec::new();
         for (start, mut piece) in std::mem::take(&mut self.pieces) {
             let generations = &mut piece.generations;
             let older = generations.partition_point(|(since, _)| *since < oldest);
@@ -192,7 +193,7 @@ impl Owners {
     }
 }
 
-impl Piece {
+impl OwnedRange {
     /// Whom the bytes belong to for what was called at `called`, and who has them now if that is another one.
     fn owner(&self, called: u64) -> (RegionId, Option<RegionId>) {
         let behind = self

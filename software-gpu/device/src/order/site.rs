@@ -11,7 +11,7 @@ use super::names::Names;
 #[derive(Debug)]
 pub(super) struct Site {
     pub(super) epoch: Epoch,
-    pub(super) place: Place,
+    pub(super) place: AccessSite,
     pub(super) description: Description,
     /// The thread that submitted it, or that accessed.
     pub(super) thread: ThreadId,
@@ -28,7 +28,7 @@ pub(super) struct Site {
 impl Site {
     pub(super) fn new(
         epoch: Epoch,
-        place: Place,
+        place: AccessSite,
         description: Description,
         thread: ThreadId,
         called: u64,
@@ -85,7 +85,7 @@ impl Site {
 
 /// Where an operation or an access runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum AccessSite {
     /// As operation of a stream.
     Stream {
         /// Which one.
@@ -115,7 +115,7 @@ pub enum Place {
     },
 }
 
-impl Place {
+impl AccessSite {
     /// Whether it is an access of the host.
     pub(super) fn is_host(&self) -> bool {
         matches!(self, Self::Host { .. })
@@ -156,7 +156,7 @@ impl Place {
     }
 }
 
-impl Place {
+impl AccessSite {
     /// Where that is, in words.
     pub(super) fn in_words(&self, names: &Names) -> String {
         match self {

@@ -9,7 +9,7 @@ use super::{OpId, Time};
 
 /// Events of one instant are processed in this order, then by operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Event {
+pub(super) enum AgendaEvent {
     /// A grid has drained, or a host function has returned.
     Done(OpId),
     /// A copy or memset is set up and begins to move bytes.
@@ -23,10 +23,10 @@ pub(super) enum Event {
 }
 
 #[derive(Debug, Default)]
-pub(super) struct Agenda(BinaryHeap<Reverse<(Time, Event)>>);
+pub(super) struct Agenda(BinaryHeap<Reverse<(Time, AgendaEvent)>>);
 
 impl Agenda {
-    pub fn add(&mut self, at: Time, event: Event) {
+    pub fn add(&mut self, at: Time, event: AgendaEvent) {
         self.0.push(Reverse((at, event)));
     }
 
@@ -35,7 +35,7 @@ impl Agenda {
     }
 
     /// The next event, if it is due at `now`.
-    pub fn take_due(&mut self, now: Time) -> Option<Event> {
+    pub fn take_due(&mut self, now: Time) -> Option<AgendaEvent> {
         if self.next_time()? > now {
             return None;
         }

@@ -22,7 +22,7 @@ use super::{OpId, Time};
 type Rank = (i32, u64);
 
 #[derive(Debug)]
-struct Grid {
+struct RunningGrid {
     rank: Rank,
     footprint: Footprint,
     blocks: Blocks,
@@ -64,7 +64,7 @@ impl Cohort {
 pub(super) struct Grids {
     rates: Rates,
     pub sms: Multiprocessors,
-    resident: BTreeMap<OpId, Grid>,
+    resident: BTreeMap<OpId, RunningGrid>,
     /// Grids with blocks to place.
     waiting: BTreeMap<Rank, OpId>,
     started: u64,
@@ -97,7 +97,7 @@ impl Grids {
         blocks: u64,
         cost: &KernelCost,
     ) {
-        let grid = Grid {
+        let grid = RunningGrid {
             rank: (priority, self.started),
             footprint,
             blocks: Blocks::new(blocks, footprint.warps, cost, &self.rates),

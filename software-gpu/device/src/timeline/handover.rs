@@ -2,10 +2,10 @@
 
 use std::ops::Deref;
 
-use super::operations::Operation;
+use super::operations::TimedOperation;
 use super::profile::{Figure, Handover};
 use super::queues::Unit;
-use super::{CopyKind, Time, Work};
+use super::{CopyKind, OperationStage, Time};
 
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
@@ -23,10 +23,10 @@ impl Kind {
         }
     }
 
-    fn of(work: &Work) -> Self {
+    fn of(work: &OperationStage) -> Self {
         match (Unit::of(work), work) {
             (Some(unit), _) => Self::of_unit(unit),
-            (None, Work::HostFunction) => Self::HostFunction,
+            (None, OperationStage::HostFunction) => Self::HostFunction,
             (None, _) => Self::Marker,
         }
     }
@@ -73,14 +73,14 @@ impl HandOvers<'_> {
     }
 
     /// The time from the end of `from` to the earliest start of `to`.
-    pub(super) fn between(&self, from: &Operation, to: &Operation) -> Time {
-        if to.work == Work::Note {
+    pub(super) fn between(&self, from: &TimedOperation, to: &TimedOperation) -> Time {
+        if to.work == OperationStage::Note {
             return Time::ZERO;
         }
         // The device does not see a note: what comes behind it follows what was before it.
         let before = match (from.work, from.unit) {
-            (Work::Note, None) => return Time::ZERO,
-            (Work::Note, Some(unit)) => Kind::of_unit(unit),
+            (OperationStage::Note, None) => return Time::ZERO,
+            (OperationStage::Note, Some(unit)) => Kind::of_unit(unit),
             _ => Kind::of(&from.work),
         };
         let after = Kind::of(&to.work);

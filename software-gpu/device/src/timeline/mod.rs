@@ -47,4 +47,6 @@ mod work;
 pub use operations::Manner;
 pub use simulation::Timeline;
 pub use software_gpu_profiles::{self as profile, CLASSES, Profile, Time};
-pub use work::{BlockTime, CopyKind, Coupling, Happening, KernelCost, OpId, StreamId, Work};
+pub use work::{
+    BlockTime, CopyKind, Coupling, Happening, KernelCost, OpId, OperationStage, StreamId,
+};

@@ -8,7 +8,7 @@
 //! that fit on one sub-partition, times the number of sub-partitions; a block takes its own warps and no more. Source: NVIDIA's
 //! `cuda_occupancy.h`, `cudaOccMaxBlocksPerSMRegsLimit`.
 
-use super::profile::{Device, Profile};
+use super::profile::{DeviceProfile, Profile};
 
 /// Names a cohort; see `grids`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -25,7 +25,7 @@ pub(super) struct Footprint {
 impl Footprint {
     /// Never more than one multiprocessor has: a block too large for the device is the driver's to refuse.
     pub fn new(
-        device: &Device,
+        device: &DeviceProfile,
         threads: u32,
         registers_per_thread: u32,
         shared_bytes: u32,
@@ -46,7 +46,7 @@ impl Footprint {
         }
     }
 
-    fn whole(device: &Device) -> Self {
+    fn whole(device: &DeviceProfile) -> Self {
         Self {
             warps: device.max_threads_per_multiprocessor / device.warp_size,
             registers: device.max_registers_per_multiprocessor,
@@ -57,7 +57,7 @@ impl Footprint {
 
 /// The registers that no other block can have. A block with the same number of warps on each sub-partition takes exactly theirs.
 /// Of the others, a warp also takes its part of what is left on a sub-partition that holds no further warp of the kernel.
-fn registers(device: &Device, per_warp: u32, warps: u32) -> u32 {
+fn registers(device: &DeviceProfile, per_warp: u32, warps: u32) -> u32 {
     let partitions = device.warp_allocation_unit;
     let all = device.max_registers_per_multiprocessor;
     let fit = (all / partitions).checked_div(per_warp).unwrap_or(0) * partitions;
@@ -186,7 +186,7 @@ mod tests {
     use super::*;
     use proptest::prelude::*;
 
-    fn h200() -> (Multiprocessors, Device) {
+    fn h200() -> (Multiprocessors, DeviceProfile) {
         let profile = Profile::h200();
         (Multiprocessors::new(&profile), profile.device)
     }

@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use super::queues::Unit;
-use super::{OpId, StreamId, Time, Work};
+use super::{OpId, OperationStage, StreamId, Time};
 
 /// How an operation was submitted, as far as its hand-over depends on it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -17,9 +17,9 @@ pub struct Manner {
 
 /// One operation's way from submission to its end.
 #[derive(Debug)]
-pub(super) struct Operation {
+pub(super) struct TimedOperation {
     pub stream: StreamId,
-    pub work: Work,
+    pub work: OperationStage,
     /// The unit that it needs; of a mark, the one whose work it waited for last.
     pub unit: Option<Unit>,
     pub manner: Manner,
@@ -43,11 +43,11 @@ pub(super) struct Operation {
     pub reported: bool,
 }
 
-impl Operation {
+impl TimedOperation {
     /// Whether its blocks may be on their way while `earlier` runs.
     pub fn overlaps(&self, earlier: &Self) -> bool {
         let are_kernels = [self, earlier]
-            .map(|operation| matches!(operation.work, Work::Kernel { .. }))
+            .map(|operation| matches!(operation.work, OperationStage::Kernel { .. }))
             == [true; 2];
         self.manner.early && are_kernels && self.stream == earlier.stream
     }
@@ -80,7 +80,10 @@ impl Operation {
     pub fn follow(&mut self, op: OpId, earlier: (Option<Unit>, StreamId), ready: Time) {
         let is_mark = matches!(
             self.work,
-            Work::Marker | Work::Note | Work::Timestamp | Work::Upload
+            OperationStage::Marker
+                | OperationStage::Note
+                | OperationStage::Timestamp
+                | OperationStage::Upload
         );
         if is_mark && self.followed < Some((ready, op)) {
             self.followed = Some((ready, op));
@@ -96,7 +99,7 @@ impl Operation {
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     first: u64,
-    list: VecDeque<Operation>,
+    list: VecDeque<TimedOperation>,
 }
 
 impl Operations {
@@ -104,18 +107,18 @@ impl Operations {
         OpId(self.first + self.list.len() as u64)
     }
 
-    pub fn add(&mut self, operation: Operation) -> OpId {
+    pub fn add(&mut self, operation: TimedOperation) -> OpId {
         let op = self.next_id();
         self.list.push_back(operation);
         op
     }
 
-    pub fn get(&self, op: OpId) -> Option<&Operation> {
+    pub fn get(&self, op: OpId) -> Option<&TimedOperation> {
         let index = op.0.checked_sub(self.first)?;
         self.list.get(usize::try_from(index).ok()?)
     }
 
-    pub fn get_mut(&mut self, op: OpId) -> Option<&mut Operation> {
+    pub fn get_mut(&mut self, op: OpId) -> Option<&mut TimedOperation> {
         let index = op.0.checked_sub(self.first)?;
         self.list.get_mut(usize::try_from(index).ok()?)
     }
@@ -127,7 +130,7 @@ impl Operations {
 
     /// Drops reported operations before `op`, up to the first that is still under way or ended after `horizon`.
     pub fn forget(&mut self, op: OpId, horizon: Time) {
-        let over = |front: &Operation| front.reported && front.ended <= Some(horizon);
+        let over = |front: &TimedOperation| front.reported && front.ended <= Some(horizon);
         while self.first < op.0 && self.list.front().is_some_and(over) {
             self.list.pop_front();
             self.first += 1;

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use super::{CopyKind, OpId, Work};
+use super::{CopyKind, OpId, OperationStage};
 
 /// The unit that an operation needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,16 +19,18 @@ impl Unit {
     const COUNT: usize = 1 + CopyKind::ENGINES;
 
     /// What `work` needs, if anything.
-    pub fn of(work: &Work) -> Option<Self> {
+    pub fn of(work: &OperationStage) -> Option<Self> {
         match *work {
-            Work::Kernel { .. } | Work::Set { .. } => Some(Self::Multiprocessors),
-            Work::Copy { kind, .. } => Some(Self::CopyEngine(kind)),
-            Work::Marker
-            | Work::Note
-            | Work::Timestamp
-            | Work::Upload
-            | Work::HostFunction
-            | Work::ValueWait => None,
+            OperationStage::Kernel { .. } | OperationStage::Set { .. } => {
+                Some(Self::Multiprocessors)
+            }
+            OperationStage::Copy { kind, .. } => Some(Self::CopyEngine(kind)),
+            OperationStage::Marker
+            | OperationStage::Note
+            | OperationStage::Timestamp
+            | OperationStage::Upload
+            | OperationStage::HostFunction
+            | OperationStage::ValueWait => None,
         }
     }
 

@@ -2,17 +2,17 @@
 
 use std::collections::{BTreeSet, VecDeque};
 
-use super::agenda::{Agenda, Event};
+use super::agenda::{Agenda, AgendaEvent};
 use super::device::{DeviceState, Front};
 use super::handover::HandOvers;
 use super::multiprocessors::Footprint;
-use super::operations::{Manner, Operation, Operations};
+use super::operations::{Manner, Operations, TimedOperation};
 use super::peers;
 use super::profile::Profile;
 use super::queues::Unit;
-use super::streams::Streams;
+use super::streams::StreamTable;
 use super::transfers::Route;
-use super::{Happening, KernelCost, OpId, StreamId, Time, Work};
+use super::{Happening, KernelCost, OpId, OperationStage, StreamId, Time};
 
 /// The simulation of the devices of one host. See the module.
 #[derive(Debug)]
@@ -20,7 +20,7 @@ pub struct Timeline {
     devices: Vec<DeviceState>,
     now: Time,
     operations: Operations,
-    streams: Streams,
+    streams: StreamTable,
     agenda: Agenda,
     host_functions: HostFunctions,
     /// Happenings not yet reported.
@@ -50,7 +50,7 @@ impl Timeline {
                 .collect(),
             now: Time::ZERO,
             operations: Operations::default(),
-            streams: Streams::new(connections, profiles.len()),
+            streams: StreamTable::new(connections, profiles.len()),
             agenda: Agenda::default(),
             host_functions: HostFunctions::default(),
             happenings: VecDeque::new(),
@@ -90,7 +90,13 @@ impl Timeline {
     /// The device sees it after `at`, the time of the host's call (or of the last happening, should that be later). It
     /// starts after the stream's earlier operations and those in `after` have ended. Operations not yet submitted
     /// cannot be waited for and are ignored in `after`.
-    pub fn submit(&mut self, stream: StreamId, at: Time, work: Work, after: &[OpId]) -> OpId {
+    pub fn submit(
+        &mut self,
+        stream: StreamId,
+        at: Time,
+        work: OperationStage,
+        after: &[OpId],
+    ) -> OpId {
         self.submit_as(stream, at, work, after, Manner::default())
     }
 
@@ -99,19 +105,19 @@ impl Timeline {
         &mut self,
         stream: StreamId,
         at: Time,
-        work: Work,
+        work: OperationStage,
         after: &[OpId],
         manner: Manner,
     ) -> OpId {
         let op = self.operations.next_id();
         let device = self.streams.get(stream).device;
         let arrival = match work {
-            Work::Note => Time::ZERO,
+            OperationStage::Note => Time::ZERO,
             _ => self.devices[device].profile.handover.arrival_us.micros(),
         };
         let predecessor = self.streams.append(stream, op);
         let ready = at.max(self.now) + arrival;
-        let mut operation = Operation {
+        let mut operation = TimedOperation {
             stream,
             work,
             unit: Unit::of(&work),
@@ -131,7 +137,7 @@ impl Timeline {
             self.depend(*dependency, op, &mut operation);
         }
         if operation.waits_for == 0 {
-            self.agenda.add(operation.ready, Event::Armed(op));
+            self.agenda.add(operation.ready, AgendaEvent::Armed(op));
         }
         if let Some(unit) = Unit::of(&work) {
             let connection = self.streams.get(stream).connection;
@@ -173,7 +179,7 @@ impl Timeline {
         let Some(operation) = self.operations.get(op) else {
             return;
         };
-        let Work::Kernel {
+        let OperationStage::Kernel {
             blocks,
             threads_per_block,
             registers_per_thread,
@@ -201,7 +207,7 @@ impl Timeline {
         device.grids.add(op, priority, footprint, blocks, &cost);
         let ramp = device.profile.kernels.ramp_us.micros();
         let placeable = self.now.max(on_its_way + ramp);
-        self.agenda.add(placeable, Event::Placeable(op));
+        self.agenda.add(placeable, AgendaEvent::Placeable(op));
     }
 
     /// How long the host function that just started takes. Ignored for anything else.
@@ -209,9 +215,9 @@ impl Timeline {
         let is_function = self
             .operations
             .get(op)
-            .is_some_and(|o| o.work == Work::HostFunction);
+            .is_some_and(|o| o.work == OperationStage::HostFunction);
         if is_function && self.unanswered.remove(&op) {
-            self.agenda.add(self.now + duration, Event::Done(op));
+            self.agenda.add(self.now + duration, AgendaEvent::Done(op));
         }
     }
 
@@ -219,7 +225,7 @@ impl Timeline {
     /// Ignored for anything else.
     pub fn value_came(&mut self, op: OpId, at: Time) {
         if self.value_waits.remove(&op) {
-            self.agenda.add(at.max(self.now), Event::Done(op));
+            self.agenda.add(at.max(self.now), AgendaEvent::Done(op));
         }
     }
 
@@ -246,7 +252,7 @@ impl Timeline {
     pub fn seen_to_end(&self, op: OpId) -> Option<Time> {
         let operation = self.operations.get(op)?;
         match operation.work {
-            Work::Note => None,
+            OperationStage::Note => None,
             _ => self.finished_at(op),
         }
     }
@@ -264,7 +270,7 @@ impl Timeline {
     }
 
     /// Makes `op` wait for `dependency`.
-    fn depend(&mut self, dependency: OpId, op: OpId, operation: &mut Operation) {
+    fn depend(&mut self, dependency: OpId, op: OpId, operation: &mut TimedOperation) {
         let device = self.streams.get(operation.stream).device;
         let handover = HandOvers(&self.devices[device].profile.handover);
         let Some(earlier) = self.operations.get_mut(dependency) else {
@@ -331,13 +337,13 @@ impl Timeline {
         }
     }
 
-    fn handle(&mut self, event: Event) {
+    fn handle(&mut self, event: AgendaEvent) {
         match event {
-            Event::Armed(op) => self.arm(op),
-            Event::Moves(op) => self.move_bytes(op),
-            Event::Placeable(op) => self.release_blocks(op),
-            Event::Done(op) => self.end(op),
-            Event::FrontEnd(device) => self.devices[device].front_end.wakes_at = None,
+            AgendaEvent::Armed(op) => self.arm(op),
+            AgendaEvent::Moves(op) => self.move_bytes(op),
+            AgendaEvent::Placeable(op) => self.release_blocks(op),
+            AgendaEvent::Done(op) => self.end(op),
+            AgendaEvent::FrontEnd(device) => self.devices[device].front_end.wakes_at = None,
         }
     }
 
@@ -358,23 +364,23 @@ impl Timeline {
                     self.offer(op);
                 }
             }
-            None if work == Work::HostFunction => {
+            None if work == OperationStage::HostFunction => {
                 self.host_functions.ready.insert((ready, op));
                 self.start_host_function();
             }
-            None if work == Work::ValueWait => {
+            None if work == OperationStage::ValueWait => {
                 self.start(op);
                 self.value_waits.insert(op);
             }
-            None if matches!(work, Work::Timestamp | Work::Upload) => {
+            None if matches!(work, OperationStage::Timestamp | OperationStage::Upload) => {
                 let device = self.streams.get(stream).device;
                 let handover = HandOvers(&self.devices[device].profile.handover);
                 let takes = match work {
-                    Work::Upload => handover.graph_upload_us.micros(),
+                    OperationStage::Upload => handover.graph_upload_us.micros(),
                     _ => handover.timestamp_us.micros(),
                 };
                 self.start(op);
-                self.agenda.add(self.now + takes, Event::Done(op));
+                self.agenda.add(self.now + takes, AgendaEvent::Done(op));
             }
             None => {
                 self.start(op);
@@ -391,8 +397,10 @@ impl Timeline {
         let stream = self.streams.get(operation.stream);
         let device = &mut self.devices[stream.device];
         match operation.work {
-            Work::Copy { kind, .. } => device.transfers.enqueue(kind, operation.ready, op),
-            Work::Kernel { .. } => {
+            OperationStage::Copy { kind, .. } => {
+                device.transfers.enqueue(kind, operation.ready, op)
+            }
+            OperationStage::Kernel { .. } => {
                 let priority = operation.priority.unwrap_or(stream.priority);
                 let place = (priority, operation.ready, op);
                 device.front_end.ready.insert(place);
@@ -400,7 +408,7 @@ impl Timeline {
             _ => {
                 let setup = device.transfers.set_up_set();
                 self.start(op);
-                self.agenda.add(self.now + setup, Event::Moves(op));
+                self.agenda.add(self.now + setup, AgendaEvent::Moves(op));
             }
         }
     }
@@ -409,7 +417,7 @@ impl Timeline {
         while let Some(op) = self.devices[device].transfers.start_one() {
             self.start(op);
             if let Some(operation) = self.operations.get(op)
-                && let Work::Copy {
+                && let OperationStage::Copy {
                     kind,
                     bytes,
                     pageable,
@@ -418,7 +426,7 @@ impl Timeline {
             {
                 let transfers = &mut self.devices[device].transfers;
                 let setup = transfers.set_up_copy(kind, bytes, pageable, operation.stream);
-                self.agenda.add(self.now + setup, Event::Moves(op));
+                self.agenda.add(self.now + setup, AgendaEvent::Moves(op));
             }
         }
     }
@@ -430,7 +438,7 @@ impl Timeline {
                     self.start(op);
                     self.unanswered.insert(op);
                 }
-                Front::Wakes(at) => return self.agenda.add(at, Event::FrontEnd(device)),
+                Front::Wakes(at) => return self.agenda.add(at, AgendaEvent::FrontEnd(device)),
                 Front::Rests => return,
             }
         }
@@ -455,7 +463,7 @@ impl Timeline {
             return;
         };
         let (route, bytes) = match work {
-            Work::Copy {
+            OperationStage::Copy {
                 kind,
                 bytes,
                 rows,
@@ -464,7 +472,7 @@ impl Timeline {
                 let route = device.transfers.route(kind, bytes, pageable);
                 (route, device.transfers.moved(bytes, rows))
             }
-            Work::Set { bytes } => (Route::Set, bytes),
+            OperationStage::Set { bytes } => (Route::Set, bytes),
             _ => return,
         };
         device.transfers.begin(op, route, bytes, now);
@@ -477,7 +485,7 @@ impl Timeline {
             return;
         };
         let drain = device.profile.kernels.drain_us.micros();
-        self.agenda.add(self.now + drain, Event::Done(op));
+        self.agenda.add(self.now + drain, AgendaEvent::Done(op));
     }
 
     /// Lets the grid's blocks be placed.
@@ -529,12 +537,12 @@ impl Timeline {
         self.happenings.push_back(Happening::Ended { op, at: now });
         let successors = std::mem::take(&mut operation.successors);
         match operation.work {
-            Work::Kernel { .. } => {
+            OperationStage::Kernel { .. } => {
                 if let Some(device) = self.device_of(op) {
                     device.front_end.resident -= 1;
                 }
             }
-            Work::HostFunction => {
+            OperationStage::HostFunction => {
                 self.host_functions.busy = false;
                 self.start_host_function();
             }
@@ -566,7 +574,7 @@ impl Timeline {
         later.waits_for -= 1;
         if later.waits_for == 0 {
             let ready = later.ready;
-            self.agenda.add(ready, Event::Armed(successor));
+            self.agenda.add(ready, AgendaEvent::Armed(successor));
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::{OpId, StreamId};
 
 #[derive(Clone, Debug)]
-pub(super) struct Stream {
+pub(super) struct StreamQueue {
     pub device: usize,
     pub priority: i32,
     pub connection: usize,
@@ -13,12 +13,12 @@ pub(super) struct Stream {
 
 /// Streams by number, and how many live streams use each connection to each device.
 #[derive(Debug)]
-pub(super) struct Streams {
-    list: Vec<Stream>,
+pub(super) struct StreamTable {
+    list: Vec<StreamQueue>,
     users: Vec<Vec<u32>>,
 }
 
-impl Streams {
+impl StreamTable {
     pub fn new(connections: usize, devices: usize) -> Self {
         Self {
             list: Vec::new(),
@@ -33,7 +33,7 @@ impl Streams {
             .min_by_key(|&connection| users[connection])
             .unwrap_or(0);
         users[connection] += 1;
-        self.list.push(Stream {
+        self.list.push(StreamQueue {
             device,
             priority,
             connection,
@@ -56,7 +56,7 @@ impl Streams {
         }
     }
 
-    pub fn get(&self, stream: StreamId) -> &Stream {
+    pub fn get(&self, stream: StreamId) -> &StreamQueue {
         &self.list[stream.0 as usize]
     }
 
@@ -72,10 +72,10 @@ mod tests {
 
     #[test]
     fn connections_are_given_in_turn_and_free_ones_first() {
-        let mut streams = Streams::new(3, 2);
+        let mut streams = StreamTable::new(3, 2);
         let other = streams.add(1, 0);
         let ids: Vec<_> = (0..6).map(|_| streams.add(0, 0)).collect();
-        let connection = |streams: &Streams, i: usize| streams.get(ids[i]).connection;
+        let connection = |streams: &StreamTable, i: usize| streams.get(ids[i]).connection;
         assert_eq!(
             [0, 1, 2, 3, 4, 5].map(|i| connection(&streams, i)),
             [0, 1, 2, 0, 1, 2]

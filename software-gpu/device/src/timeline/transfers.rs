@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use super::fluid::Fluid;
-use super::profile::{Copies, Peer, Profile};
+use super::profile::{CopyFigures, Peer, Profile};
 use super::{CopyKind, OpId, StreamId, Time};
 
 /// What bytes under way are limited by.
@@ -88,7 +88,7 @@ pub(super) struct Transfers {
     pub moving: BTreeMap<OpId, Transfer>,
     /// What copies in streams of other devices take of this device's memory, in bytes per picosecond.
     pub foreign: f64,
-    copies: Copies,
+    copies: CopyFigures,
     peer: Peer,
     device_setup: Time,
     set_traffic: f64,
@@ -294,7 +294,7 @@ impl Transfers {
 
 /// Bytes per picosecond of what does not move within the device. Each direction of the link has `share` of its rate;
 /// what the driver stages moves more slowly than that.
-fn rate(copies: &Copies, route: Route, share: f64) -> f64 {
+fn rate(copies: &CopyFigures, route: Route, share: f64) -> f64 {
     let (link, staging) = match route {
         Route::Copy {
             kind: CopyKind::HostToDevice,

@@ -19,7 +19,7 @@ pub struct StreamId(pub(super) u32);
 
 /// The operation itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Work {
+pub enum OperationStage {
     /// A grid of thread blocks. Its cost is asked for when it starts: [`super::Timeline::set_kernel_cost`].
     Kernel {
         /// Blocks of the grid.

@@ -51,11 +51,11 @@ macro_rules! export {
 
             #[unsafe(no_mangle)]
             unsafe extern "C" fn $name($($parameter: $kind),*) -> $crate::driver::c_abi::types::CUresult {
-                type Function = unsafe extern "C" fn($($kind),*) -> $crate::driver::c_abi::types::CUresult;
+                type EntryPoint = unsafe extern "C" fn($($kind),*) -> $crate::driver::c_abi::types::CUresult;
                 match $crate::driver::c_abi::forward::target(EXPORT.slot) {
                     // SAFETY: the slot holds a function of this signature; the arguments are the caller's, unchanged.
                     Ok(function) => unsafe {
-                        std::mem::transmute::<*mut std::ffi::c_void, Function>(function)($($parameter),*)
+                        std::mem::transmute::<*mut std::ffi::c_void, EntryPoint>(function)($($parameter),*)
                     },
                     Err(error) => error,
                 }

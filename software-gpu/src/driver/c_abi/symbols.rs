@@ -30,15 +30,15 @@ use crate::driver::streams::memory_values;
 use crate::driver::streams::stream;
 
 /// The address of a function with the C ABI.
-struct Address(*const c_void);
+struct FunctionAddress(*const c_void);
 
 // SAFETY: the address of a function; calling it is what needs care.
-unsafe impl Sync for Address {}
+unsafe impl Sync for FunctionAddress {}
 
 macro_rules! table {
     ($($module:ident: $($name:ident)*;)*) => {
-        static TABLE: &[(&str, Address)] = &[
-            $($((stringify!($name), Address($module::$name as *const c_void)),)*)*
+        static TABLE: &[(&str, FunctionAddress)] = &[
+            $($((stringify!($name), FunctionAddress($module::$name as *const c_void)),)*)*
         ];
         const NAMES: &[&str] = &[$($(stringify!($name),)*)*];
 

@@ -17,7 +17,7 @@ use crate::driver::simulation::operation::{Copy, Effect, NodeOrigin, Operation, 
 use crate::driver::simulation::simulator::Simulator;
 use crate::memory::is_device_address;
 use crate::order::Locate;
-use crate::reports::{self, Kind, Mode};
+use crate::reports::{self, Kind, ReportMode};
 
 /// Only this many frees are remembered, the latest ones.
 const REMEMBERED: usize = 4096;
@@ -127,7 +127,7 @@ impl Simulator {
             loss.what,
             site.map_or(0, |site| site.identity())
         );
-        if reports::mode() == Mode::Off {
+        if reports::mode() == ReportMode::Off {
             crate::say!("software GPU: {text}");
         }
         reports::add(Kind::Lifetime, key, vec![operation.correlation], || {

@@ -19,10 +19,10 @@ use crate::driver::streams::stream::Stream;
 use crate::exec::Observed;
 use crate::memory::Accesses;
 use crate::order::{
-    Checker, ContextId, Description, EventId, Finding, HostAccess, HostClock, OperationId,
-    SourceLine, Step, StreamId, StreamKind, ThreadId, ValueId, WaitId,
+    Checker, ContextId, Description, EventId, Finding, HostAccess, HostClock, OperationEpoch,
+    OperationId, SourceLine, StreamId, StreamKind, ThreadId, ValueId, WaitId,
 };
-use crate::reports::{self, Mode, Words};
+use crate::reports::{self, ReportMode, Words};
 use crate::timeline::OpId;
 
 /// The checker, if it is on.
@@ -36,10 +36,10 @@ pub(in crate::driver) struct Ordering {
 }
 
 impl Ordering {
-    /// On, unless the [`Mode`] is off.
+    /// On, unless the [`ReportMode`] is off.
     pub(in crate::driver) fn new() -> Self {
         Self {
-            checker: (reports::mode() != Mode::Off).then(Checker::new),
+            checker: (reports::mode() != ReportMode::Off).then(Checker::new),
             has_waited: true,
             waiting: BTreeSet::new(),
         }
@@ -246,7 +246,7 @@ impl Ordering {
     }
 
     /// The operation's place in happens-before, if the checker is on.
-    pub(in crate::driver) fn step_of(&self, op: OpId) -> Option<Step> {
+    pub(in crate::driver) fn step_of(&self, op: OpId) -> Option<OperationEpoch> {
         self.checker.as_ref()?.step_of(op.into())
     }
 
@@ -356,7 +356,7 @@ fn report(checker: &mut Checker) {
     for finding in checker.take_findings() {
         let operations = finding.operations().map(|id| activity::correlation(id.0));
         let repaired = finding.repaired.as_ref();
-        let told = reports::Finding {
+        let told = reports::ReportedFinding {
             kind: finding.kind,
             key: finding.key.clone(),
             operations: operations.collect(),

@@ -15,7 +15,7 @@ use crate::driver::host::threads::{ThreadSerial, current};
 use crate::driver::simulation::simulator::Simulator;
 use crate::driver::streams::stream::Stream;
 use crate::memory::AllocationKind;
-use crate::timeline::profile::Device;
+use crate::timeline::profile::DeviceProfile;
 use crate::timeline::{OpId, Time};
 
 /// `CU_CTX_SCHED_BLOCKING_SYNC`.
@@ -510,14 +510,14 @@ fn no_limit(limit: c_uint) -> CudaError {
 
 /// Persisting lines of L2 are reserved in steps, in bytes, and a fresh context has three of them: as an H200 answers, whose L2 cache keeps
 /// at most ten.
-fn persisting_step(device: &Device) -> usize {
+fn persisting_step(device: &DeviceProfile) -> usize {
     let most = device.attribute(MAX_PERSISTING_L2_CACHE_SIZE);
     most.unwrap_or(0).cast_unsigned().div_ceil(10) as usize
 }
 
 /// `CUlimit`: stack size, printf buffer, heap, pending launches, L2 fetch granularity, persisting lines of L2, and what a
 /// context that shares the device with graphics (CIG) has; as a fresh context has them.
-fn default_limits(device: &Device) -> BTreeMap<c_uint, usize> {
+fn default_limits(device: &DeviceProfile) -> BTreeMap<c_uint, usize> {
     BTreeMap::from([
         (LIMIT_STACK, 1024),
         (1, 7_340_032),

@@ -5,13 +5,13 @@ use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUevent, CUfunction};
 use crate::driver::host::call::Call;
-use crate::driver::launch::kernel::{Arguments, Launch, Shape};
+use crate::driver::launch::kernel::{Launch, LaunchArguments, LaunchExtents};
 use crate::driver::memory::boxes::Pitches;
 use crate::driver::memory::copy_box::Request;
 use crate::driver::memory::copy_params::{CUmemcpy3D, CUmemcpy3DSide};
 use crate::driver::memory::memset::{self, Elements};
 use crate::driver::simulation::operation::{
-    Callback, CallbackFunction, Copy, Pattern, Place, Set, Side,
+    Callback, CallbackFunction, Copy, MemsetPattern, Place, Set, Side,
 };
 
 /// `CUmemorytype`.
@@ -55,8 +55,8 @@ pub(super) unsafe fn kernel(call: &mut Call, params: &KernelParams) -> Result<Ac
     }
     let context = call.functions.get(function)?.context;
     call.usable(context)?;
-    let shape = Shape::new(grid, block, dynamic_shared_bytes);
-    let arguments = Arguments {
+    let shape = LaunchExtents::new(grid, block, dynamic_shared_bytes);
+    let arguments = LaunchArguments {
         parameters: parameters.cast_const().cast(),
         extra: extra.cast_const().cast(),
     };
@@ -157,9 +157,9 @@ pub(super) fn set(
 ) -> Result<Action, CudaError> {
     let context = self::context(call, context)?;
     let pattern = match params.element_bytes {
-        1 => Pattern::from(params.value as u8),
-        2 => Pattern::from(params.value as u16),
-        4 => Pattern::from(params.value),
+        1 => MemsetPattern::from(params.value as u8),
+        2 => MemsetPattern::from(params.value as u16),
+        4 => MemsetPattern::from(params.value),
         _ => return Err(CudaError::InvalidValue),
     };
     let elements = Elements {

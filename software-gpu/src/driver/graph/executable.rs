@@ -16,7 +16,7 @@ pub(super) struct Executable {
     /// `CUgraphInstantiate_flags`.
     pub(super) flags: u64,
     /// Each step after those that it depends on.
-    pub(super) steps: Vec<Step>,
+    pub(super) steps: Vec<GraphStep>,
     /// The streams that its branches ran in, by number of the branch, priority and context.
     pub(super) streams: BTreeMap<(usize, i32, CUcontext), CUstream>,
     /// The end of the last launch: the next one comes after it.
@@ -27,7 +27,7 @@ pub(super) struct Executable {
 
 /// What happens at one point of an executable graph.
 #[derive(Clone, Debug)]
-pub(super) struct Step {
+pub(super) struct GraphStep {
     /// The node that this step is made from.
     pub(super) origin: CUgraphNode,
     pub(super) role: Role,
@@ -98,7 +98,7 @@ impl Executable {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` when the node is not of the graph that was instantiated.
-    pub(super) fn step_mut(&mut self, origin: CUgraphNode) -> Result<&mut Step, CudaError> {
+    pub(super) fn step_mut(&mut self, origin: CUgraphNode) -> Result<&mut GraphStep, CudaError> {
         self.steps
             .iter_mut()
             .find(|step| step.origin == origin)
@@ -116,7 +116,7 @@ impl Role {
 }
 
 /// The steps of a graph. Equal graphs give equal steps in the same order, whatever their handles.
-pub(super) fn flatten(graphs: &Graphs, graph: CUgraph) -> Result<Vec<Step>, CudaError> {
+pub(super) fn flatten(graphs: &Graphs, graph: CUgraph) -> Result<Vec<GraphStep>, CudaError> {
     let mut steps = Vec::new();
     flatten_after(graphs, graph, &[], &mut steps)?;
     let mut branches = Branches::default();
@@ -138,7 +138,7 @@ fn flatten_after(
     graphs: &Graphs,
     graph: CUgraph,
     before: &[usize],
-    steps: &mut Vec<Step>,
+    steps: &mut Vec<GraphStep>,
 ) -> Result<Vec<usize>, CudaError> {
     let order = graphs.topological(graph)?.ok_or(CudaError::InvalidValue)?;
     let mut positions = BTreeMap::new();
@@ -173,11 +173,16 @@ fn flatten_after(
     Ok(leaves)
 }
 
-fn push(steps: &mut Vec<Step>, origin: CUgraphNode, role: Role, dependencies: Vec<usize>) -> usize {
+fn push(
+    steps: &mut Vec<GraphStep>,
+    origin: CUgraphNode,
+    role: Role,
+    dependencies: Vec<usize>,
+) -> usize {
     for dependency in &dependencies {
         steps[*dependency].last = false;
     }
-    steps.push(Step {
+    steps.push(GraphStep {
         origin,
         role,
         dependencies,

@@ -10,7 +10,7 @@
 //! Steps run in streams of the executable graph's own, one for each of its branches. These streams are not blocking,
 //! and the program has no handle for them.
 
-use super::executable::{Role, Step};
+use super::executable::{GraphStep, Role};
 use super::node::Action;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
@@ -108,7 +108,7 @@ impl Simulator {
     fn submit_steps(
         &mut self,
         exec: CUgraphExec,
-        steps: &[Step],
+        steps: &[GraphStep],
         last: Option<OpId>,
         stream: CUstream,
         clock: &mut Time,
@@ -185,7 +185,7 @@ impl Simulator {
     fn branch_stream(
         &mut self,
         exec: CUgraphExec,
-        step: &Step,
+        step: &GraphStep,
         launched_into: CUstream,
     ) -> Result<CUstream, CudaError> {
         let launching = self.streams.get(launched_into)?;

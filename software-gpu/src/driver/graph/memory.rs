@@ -6,7 +6,7 @@
 
 use std::collections::BTreeMap;
 
-use super::executable::{Role, Step};
+use super::executable::{GraphStep, Role};
 use super::graph::Graphs;
 use super::node::Action;
 use crate::driver::c_abi::errors::CudaError;
@@ -142,7 +142,7 @@ impl GraphMemory {
 
     /// Whether a launch of these steps frees only what is alive, and allocates only what is not; the memory that has to
     /// be freed before it would be.
-    fn left_over(&self, steps: &[Step]) -> Result<Vec<CUdeviceptr>, CudaError> {
+    fn left_over(&self, steps: &[GraphStep]) -> Result<Vec<CUdeviceptr>, CudaError> {
         let mut alive = BTreeMap::new();
         let mut left = Vec::new();
         for step in steps {
@@ -292,7 +292,7 @@ impl Simulator {
     /// `CUDA_ERROR_INVALID_VALUE` when something is left without that flag, or is to be freed and not alive.
     pub(super) fn left_over(
         &self,
-        steps: &[Step],
+        steps: &[GraphStep],
         auto_free: bool,
     ) -> Result<Vec<CUdeviceptr>, CudaError> {
         let left = self.graphs.memory.left_over(steps)?;
@@ -328,7 +328,7 @@ impl Simulator {
     }
 
     /// A launch was submitted that ends with `end`.
-    pub(super) fn note_launched_memory(&mut self, steps: &[Step], end: OpId) {
+    pub(super) fn note_launched_memory(&mut self, steps: &[GraphStep], end: OpId) {
         for step in steps {
             match &step.role {
                 Role::Node(Action::Allocate(memory)) => {

@@ -6,7 +6,7 @@ use std::ffi::c_uint;
 
 use super::actions;
 use super::arrays;
-use super::executable::{Executable, Role, Step, flatten};
+use super::executable::{Executable, GraphStep, Role, flatten};
 use super::node::{Action, NodeType};
 use super::params::{HostParams, KernelParams, KernelParamsV1, SetParams};
 use crate::driver::c_abi::entry_point::entry_points;
@@ -147,7 +147,7 @@ pub(super) fn set_child(
         let first = range.start;
         let inner = &mut executable.steps[range];
         // Inside, the first steps depend on the begin of the embedded graph, which is the step before.
-        let shape = |step: &Step| {
+        let shape = |step: &GraphStep| {
             let inside = step.dependencies.iter().filter(|at| **at >= first);
             inside.map(|at| at - first).collect::<Vec<_>>()
         };
@@ -191,7 +191,7 @@ fn update(
 }
 
 /// What keeps `new` from taking the place of `old`: first the shape counts, then the types, then the parameters.
-fn compare(old: &[Step], new: &[Step]) -> UpdateResult {
+fn compare(old: &[GraphStep], new: &[GraphStep]) -> UpdateResult {
     let result = |result, error_node| UpdateResult {
         result,
         error_node,
@@ -221,7 +221,7 @@ fn compare(old: &[Step], new: &[Step]) -> UpdateResult {
 }
 
 /// How many steps come directly after each.
-fn dependents(steps: &[Step]) -> Vec<usize> {
+fn dependents(steps: &[GraphStep]) -> Vec<usize> {
     let mut counts = vec![0; steps.len()];
     for at in steps.iter().flat_map(|step| &step.dependencies) {
         counts[*at] += 1;
@@ -264,7 +264,7 @@ fn can_become(old: &Action, new: &Action) -> bool {
 
 impl Executable {
     /// The step of a node that can be left out.
-    fn optional_step(&mut self, node: CUgraphNode) -> Result<&mut Step, CudaError> {
+    fn optional_step(&mut self, node: CUgraphNode) -> Result<&mut GraphStep, CudaError> {
         let step = self.step_mut(node)?;
         match step.role.node_type() {
             NodeType::Kernel | NodeType::Memcpy | NodeType::Memset => Ok(step),

@@ -14,7 +14,7 @@ use crate::call_site::CallSite;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUstream};
 use crate::driver::reasons::because;
-use crate::driver::simulation::engine::Step;
+use crate::driver::simulation::engine::Progress;
 use crate::driver::simulation::simulator::{Simulator, lock, progress};
 use crate::driver::streams::host_function;
 use crate::order::{Locate, called_from};
@@ -304,9 +304,9 @@ impl Call {
     /// Lets one thing happen, if it is not later than `limit`.
     pub(super) fn step(&mut self, limit: Time) -> bool {
         match (**self).step(limit) {
-            Step::Nothing => return false,
-            Step::Happened => {}
-            Step::Call(op, callback, status) => {
+            Progress::Nothing => return false,
+            Progress::Happened => {}
+            Progress::Call(op, callback, status) => {
                 let at = self.now;
                 self.in_host_function = true;
                 self.host_function = Some(op);

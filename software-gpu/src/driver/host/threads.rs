@@ -106,7 +106,7 @@ pub(in crate::driver) mod current {
 pub(in crate::driver) struct HostThreads {
     given: Ordinal,
     registered: BTreeMap<Ordinal, Registered>,
-    waits: BTreeMap<WaitId, Wait>,
+    waits: BTreeMap<WaitId, HostWait>,
     next_wait: WaitId,
 }
 
@@ -125,7 +125,7 @@ struct Registered {
 pub(in crate::driver) type WaitId = u64;
 
 #[derive(Debug)]
-struct Wait {
+struct HostWait {
     remaining: BTreeSet<OpId>,
     ended: Time,
     wake_up: Time,
@@ -217,7 +217,7 @@ impl HostThreads {
         let id = self.next_wait;
         self.next_wait += 1;
         let ended = clock;
-        let wait = Wait {
+        let wait = HostWait {
             remaining: operations,
             ended,
             wake_up,
@@ -264,7 +264,7 @@ impl HostThreads {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::{Profile, Timeline, Work};
+    use crate::timeline::{OperationStage, Profile, Timeline};
 
     fn nanos(nanoseconds: u64) -> Time {
         Time::from_nanos(nanoseconds)
@@ -273,7 +273,7 @@ mod tests {
     fn operations<const N: usize>() -> [OpId; N] {
         let mut timeline = Timeline::new(&[Profile::h200()], 8);
         let stream = timeline.add_stream(0, 0);
-        [(); N].map(|()| timeline.submit(stream, Time::ZERO, Work::Marker, &[]))
+        [(); N].map(|()| timeline.submit(stream, Time::ZERO, OperationStage::Marker, &[]))
     }
 
     #[test]

@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::call_site::CallSite;
 use crate::memory::PAGE;
-use crate::order::{HostAccess, Step, ThreadId};
+use crate::order::{HostAccess, OperationEpoch, ThreadId};
 
 /// A page of the processor that this is for.
 const PAGE_BYTES: u64 = PAGE as u64;
@@ -58,7 +58,7 @@ pub(super) fn word(access: HostAccess) -> &'static str {
 /// What an operation of the device does to bytes of host memory.
 #[derive(Clone, Debug)]
 pub(super) struct DeviceAccess {
-    pub(super) step: Step,
+    pub(super) step: OperationEpoch,
     /// Bytes, then pages.
     range: Range<u64>,
     writes: bool,
@@ -66,7 +66,7 @@ pub(super) struct DeviceAccess {
 
 impl DeviceAccess {
     /// Of host memory; `None` for addresses of device memory.
-    pub(super) fn new(step: Step, range: Range<u64>, writes: bool) -> Option<Self> {
+    pub(super) fn new(step: OperationEpoch, range: Range<u64>, writes: bool) -> Option<Self> {
         may_be_watched(range.start).then_some(Self {
             step,
             range,
@@ -96,7 +96,7 @@ pub(super) struct Seen {
 
 /// What a page allows the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) enum Access {
+pub(super) enum PageAccess {
     /// No access: the device writes.
     None,
     /// Loads: the device reads.
@@ -137,7 +137,7 @@ struct Watched {
     accesses: Vec<DeviceAccess>,
     /// How many pages the next fault opens to both sides.
     opens: u64,
-    protect: fn(Range<u64>, Access) -> bool,
+    protect: fn(Range<u64>, PageAccess) -> bool,
 }
 
 impl Protections {
@@ -171,7 +171,7 @@ impl Protections {
     }
 
     /// Opens what is protected for these operations alone.
-    pub(super) fn open_if(&mut self, is_over: impl Fn(Step) -> bool) {
+    pub(super) fn open_if(&mut self, is_over: impl Fn(OperationEpoch) -> bool) {
         for watched in self.allocations.values_mut() {
             watched.open_if(&is_over);
         }
@@ -249,7 +249,12 @@ impl Protections {
 }
 
 impl Watched {
-    fn new(start: u64, bytes: u64, device: u64, protect: fn(Range<u64>, Access) -> bool) -> Self {
+    fn new(
+        start: u64,
+        bytes: u64,
+        device: u64,
+        protect: fn(Range<u64>, PageAccess) -> bool,
+    ) -> Self {
         let end = start + bytes;
         Self {
             start,
@@ -281,7 +286,7 @@ impl Watched {
         self.apply(pages);
     }
 
-    fn open_if(&mut self, is_over: impl Fn(Step) -> bool) {
+    fn open_if(&mut self, is_over: impl Fn(OperationEpoch) -> bool) {
         let over = self
             .accesses
             .extract_if(.., |access| is_over(access.step))
@@ -312,22 +317,22 @@ impl Watched {
 
     fn allows(&self, address: u64, access: HostAccess) -> bool {
         match self.at(address) {
-            Access::All => true,
-            Access::Loads => access == HostAccess::Read,
-            Access::None => false,
+            PageAccess::All => true,
+            PageAccess::Loads => access == HostAccess::Read,
+            PageAccess::None => false,
         }
     }
 
-    fn at(&self, address: u64) -> Access {
+    fn at(&self, address: u64) -> PageAccess {
         let covering = self
             .accesses
             .iter()
             .filter(|access| access.range.contains(&address));
         let allowed = covering.map(|access| match access.writes {
-            true => Access::None,
-            false => Access::Loads,
+            true => PageAccess::None,
+            false => PageAccess::Loads,
         });
-        allowed.min().unwrap_or(Access::All)
+        allowed.min().unwrap_or(PageAccess::All)
     }
 
     /// Gives these pages the protection that the accesses demand.
@@ -357,7 +362,7 @@ impl Watched {
     /// The system allows no more mappings. One mapping of all pages needs none.
     fn give_up(&mut self) {
         self.accesses.clear();
-        (self.protect)(self.start..self.end_of_pages, Access::All);
+        (self.protect)(self.start..self.end_of_pages, PageAccess::All);
     }
 }
 
@@ -368,13 +373,13 @@ fn pages_around(range: &Range<u64>) -> Range<u64> {
 
 /// Gives whole pages a protection. Returns whether the system could.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
-fn protect(pages: Range<u64>, access: Access) -> bool {
+fn protect(pages: Range<u64>, access: PageAccess) -> bool {
     let flags = match access {
-        Access::None => libc::PROT_NONE,
-        Access::Loads => libc::PROT_READ,
-        Access::All => libc::PROT_READ | libc::PROT_WRITE,
+        PageAccess::None => libc::PROT_NONE,
+        PageAccess::Loads => libc::PROT_READ,
+        PageAccess::All => libc::PROT_READ | libc::PROT_WRITE,
     };
-    if access != Access::All && !super::fault::handle() {
+    if access != PageAccess::All && !super::fault::handle() {
         return false;
     }
     let bytes = (pages.end - pages.start) as usize;
@@ -385,8 +390,8 @@ fn protect(pages: Range<u64>, access: Access) -> bool {
 
 /// Elsewhere no page is protected.
 #[cfg(not(all(target_os = "linux", target_arch = "x86_64")))]
-fn protect(_: Range<u64>, access: Access) -> bool {
-    access == Access::All
+fn protect(_: Range<u64>, access: PageAccess) -> bool {
+    access == PageAccess::All
 }
 
 #[cfg(test)]
@@ -401,24 +406,24 @@ mod tests {
 
     thread_local! {
         /// What each page allows, and whether the system refuses to protect pages.
-        static SYSTEM: RefCell<(Vec<Access>, bool)> = const { RefCell::new((Vec::new(), false)) };
+        static SYSTEM: RefCell<(Vec<PageAccess>, bool)> = const { RefCell::new((Vec::new(), false)) };
     }
 
-    fn protect_in_test(pages: Range<u64>, access: Access) -> bool {
+    fn protect_in_test(pages: Range<u64>, access: PageAccess) -> bool {
         SYSTEM.with_borrow_mut(|(all, refuses)| {
             let index = |address: u64| ((address - START) / PAGE_BYTES) as usize;
             all[index(pages.start)..index(pages.end)].fill(access);
-            !*refuses || access == Access::All
+            !*refuses || access == PageAccess::All
         })
     }
 
     /// An allocation that ends 100 bytes before its last page does, all of it open.
     fn watched(refuses: bool) -> Watched {
-        SYSTEM.set((vec![Access::All; PAGES as usize], refuses));
+        SYSTEM.set((vec![PageAccess::All; PAGES as usize], refuses));
         Watched::new(START, PAGES * PAGE_BYTES - 100, 0, protect_in_test)
     }
 
-    fn steps<const N: usize>() -> [Step; N] {
+    fn steps<const N: usize>() -> [OperationEpoch; N] {
         let mut checker = Checker::new();
         let (thread, stream) = (ThreadId::UNREGISTERED, StreamId(0));
         checker.context_created(thread, ContextId(0), stream);
@@ -431,12 +436,12 @@ mod tests {
         })
     }
 
-    fn allowed() -> Vec<Access> {
+    fn allowed() -> Vec<PageAccess> {
         SYSTEM.with_borrow(|(all, _)| all.clone())
     }
 
     /// `range` counts from the start of the allocation.
-    fn access(step: Step, range: Range<u64>, writes: bool) -> DeviceAccess {
+    fn access(step: OperationEpoch, range: Range<u64>, writes: bool) -> DeviceAccess {
         let range = START + range.start..START + range.end;
         DeviceAccess {
             step,
@@ -451,10 +456,10 @@ mod tests {
         let mut watched = watched(false);
         watched.add(access(step, 100..PAGE_BYTES, true));
         watched.add(access(step, PAGE_BYTES..2 * PAGE_BYTES - 1, true));
-        assert_eq!(allowed(), [Access::All; PAGES as usize]);
+        assert_eq!(allowed(), [PageAccess::All; PAGES as usize]);
         watched.add(access(step, 100..2 * PAGE_BYTES + 1, true));
-        let mut expected = [Access::All; PAGES as usize];
-        expected[1] = Access::None;
+        let mut expected = [PageAccess::All; PAGES as usize];
+        expected[1] = PageAccess::None;
         assert_eq!(allowed(), expected);
     }
 
@@ -464,9 +469,9 @@ mod tests {
         let mut watched = watched(false);
         let (last, end) = ((PAGES - 1) * PAGE_BYTES, PAGES * PAGE_BYTES - 100);
         watched.add(access(step, last..end - 1, false));
-        assert_eq!(allowed(), [Access::All; PAGES as usize]);
+        assert_eq!(allowed(), [PageAccess::All; PAGES as usize]);
         watched.add(access(step, last..end, false));
-        assert_eq!(allowed().last(), Some(&Access::Loads));
+        assert_eq!(allowed().last(), Some(&PageAccess::Loads));
         assert!(watched.allows(START + last, HostAccess::Read));
         assert!(!watched.allows(START + last, HostAccess::Write));
     }
@@ -482,9 +487,9 @@ mod tests {
         watched.add(access(second, 0..PAGE_BYTES, false));
         assert_eq!(watched.accesses.len(), 2);
         watched.open_if(|step| step == first);
-        assert_eq!(allowed()[..2], [Access::None; 2]);
+        assert_eq!(allowed()[..2], [PageAccess::None; 2]);
         watched.open_if(|step| step == second);
-        assert_eq!(allowed(), [Access::All; PAGES as usize]);
+        assert_eq!(allowed(), [PageAccess::All; PAGES as usize]);
     }
 
     /// A page that cannot be opened would fault for ever.
@@ -493,14 +498,14 @@ mod tests {
         let [step] = steps();
         let mut watched = watched(true);
         watched.add(access(step, 0..PAGE_BYTES, true));
-        assert_eq!(allowed(), [Access::All; PAGES as usize]);
+        assert_eq!(allowed(), [PageAccess::All; PAGES as usize]);
         assert!(watched.accesses.is_empty());
     }
 
     #[test]
     fn the_system_allows_what_no_pending_access_forbids() {
         let mut random = fastrand::Rng::with_seed(31);
-        let steps: [Step; 6] = steps();
+        let steps: [OperationEpoch; 6] = steps();
         let mut watched = watched(false);
         let mut protected = 0;
         for round in 0..5000 {
@@ -515,7 +520,7 @@ mod tests {
             }
             let expected = (0..PAGES).map(|page| watched.at(START + page * PAGE_BYTES));
             assert_eq!(allowed(), expected.collect::<Vec<_>>(), "round {round}");
-            protected += usize::from(watched.at(START) != Access::All);
+            protected += usize::from(watched.at(START) != PageAccess::All);
         }
         assert!(protected > 500, "{protected} rounds");
     }

@@ -15,7 +15,7 @@ use std::ffi::{c_int, c_uint};
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUevent, CUlaunchAttribute, CUstream};
 use crate::driver::simulation::simulator::Simulator;
-use crate::timeline::profile::Device;
+use crate::timeline::profile::DeviceProfile;
 
 const IGNORE: c_uint = 0;
 const ACCESS_POLICY_WINDOW: c_uint = 1;
@@ -112,7 +112,7 @@ impl LaunchAttributes {
     }
 
     /// The launch's own priority, moved into the device's range.
-    pub(in crate::driver) fn priority_on(&self, device: &Device) -> Option<c_int> {
+    pub(in crate::driver) fn priority_on(&self, device: &DeviceProfile) -> Option<c_int> {
         let (greatest, least) = (
             device.greatest_stream_priority,
             device.least_stream_priority,

@@ -12,9 +12,9 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUfunction, CUlaunchConfig, Out};
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
-use crate::driver::modules::function::Function;
+use crate::driver::modules::function::LoadedFunction;
 use crate::driver::reasons::Limit;
-use crate::timeline::profile::Device;
+use crate::timeline::profile::DeviceProfile;
 
 /// The most blocks of a cluster that every device with clusters supports, and the most of any device.
 const PORTABLE: u32 = 8;
@@ -71,7 +71,7 @@ unsafe fn read<'c>(
     Ok((config, attributes))
 }
 
-impl Function {
+impl LoadedFunction {
     /// The clusters of a launch with a grid of these extents, which may `ask` for them; `None` for no clusters.
     ///
     /// # Errors
@@ -81,7 +81,7 @@ impl Function {
         &self,
         ask: Option<[c_uint; 3]>,
         grid: [c_uint; 3],
-        device: &Device,
+        device: &DeviceProfile,
     ) -> Result<Option<[c_uint; 3]>, CudaError> {
         let bounds = self.kernel().cluster();
         let required = self.required_cluster();
@@ -108,7 +108,7 @@ impl Function {
 
     /// The most blocks of a cluster: by the device, the kernel's `.maxclusterrank`, and whether it may be more than
     /// what is portable.
-    pub(in crate::driver) fn largest_cluster(&self, device: &Device) -> u32 {
+    pub(in crate::driver) fn largest_cluster(&self, device: &DeviceProfile) -> u32 {
         let by_device = match (
             device.compute_capability_major < CAPABILITY,
             self.non_portable_cluster(),
@@ -126,8 +126,8 @@ impl Function {
 /// # Errors
 /// `CUDA_ERROR_COOPERATIVE_LAUNCH_TOO_LARGE`.
 pub(in crate::driver) fn check_cooperative(
-    function: &Function,
-    device: &Device,
+    function: &LoadedFunction,
+    device: &DeviceProfile,
     grid: [c_uint; 3],
     block: [c_uint; 3],
     shared_bytes: c_uint,
@@ -144,8 +144,8 @@ pub(in crate::driver) fn check_cooperative(
 }
 
 fn resident_blocks(
-    function: &Function,
-    device: &Device,
+    function: &LoadedFunction,
+    device: &DeviceProfile,
     block: [c_uint; 3],
     shared_bytes: c_uint,
 ) -> u32 {
@@ -156,7 +156,7 @@ fn resident_blocks(
 }
 
 /// How many clusters of `blocks` blocks run at once when a multiprocessor holds `resident` blocks.
-fn active_clusters(device: &Device, resident: u32, blocks: u32) -> u32 {
+fn active_clusters(device: &DeviceProfile, resident: u32, blocks: u32) -> u32 {
     if blocks <= 1 {
         return device.multiprocessor_count * resident;
     }

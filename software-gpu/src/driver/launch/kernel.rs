@@ -17,7 +17,7 @@ use crate::driver::checkers::source_lines;
 use crate::driver::devices::cache::Misses;
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::modules::function::{Function, max_threads};
+use crate::driver::modules::function::{LoadedFunction, max_threads};
 use crate::driver::reasons::Limit;
 use crate::driver::simulation::instruction_budget::instruction_budget;
 use crate::driver::simulation::operation::Effect;
@@ -28,7 +28,7 @@ use crate::memory::WriteHold;
 use crate::ptx::SourceLines;
 use crate::ptx::ir::Space;
 use crate::reports;
-use crate::timeline::{BlockTime, Coupling, KernelCost, OpId, Time, Work};
+use crate::timeline::{BlockTime, Coupling, KernelCost, OpId, OperationStage, Time};
 
 /// A kernel on its way through a stream, or in a node of a graph.
 #[derive(Clone)]
@@ -36,7 +36,7 @@ pub(in crate::driver) struct Launch {
     pub(in crate::driver) function: CUfunction,
     executable: Arc<Executable>,
     index: usize,
-    pub(in crate::driver) shape: Shape,
+    pub(in crate::driver) shape: LaunchExtents,
     /// The arguments, in the layout that the kernel declares.
     pub(in crate::driver) parameters: Vec<u8>,
     /// Instead of its stream's.
@@ -49,7 +49,7 @@ pub(in crate::driver) struct Launch {
 
 /// The extents of a launch.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Shape {
+pub(in crate::driver) struct LaunchExtents {
     pub(in crate::driver) grid: [c_uint; 3],
     pub(in crate::driver) block: [c_uint; 3],
     pub(in crate::driver) dynamic_shared_bytes: c_uint,
@@ -69,8 +69,8 @@ entry_points! {
         extra: *const *const c_void,
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let shape = Shape::new(grid, block, dynamic_shared_bytes);
-        launch(null, function, shape, LaunchAttributes::default(), stream, Arguments { parameters, extra })
+        let shape = LaunchExtents::new(grid, block, dynamic_shared_bytes);
+        launch(null, function, shape, LaunchAttributes::default(), stream, LaunchArguments { parameters, extra })
     }
 
     fn cuLaunchCooperativeKernel | cuLaunchCooperativeKernel_ptsz as null (
@@ -82,8 +82,8 @@ entry_points! {
         parameters: *const *const c_void,
     ) {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
-        let shape = Shape { cooperative: true, ..Shape::new(grid, block, dynamic_shared_bytes) };
-        let arguments = Arguments { parameters, extra: std::ptr::null() };
+        let shape = LaunchExtents { cooperative: true, ..LaunchExtents::new(grid, block, dynamic_shared_bytes) };
+        let arguments = LaunchArguments { parameters, extra: std::ptr::null() };
         launch(null, function, shape, LaunchAttributes::default(), stream, arguments)
     }
 
@@ -94,13 +94,13 @@ entry_points! {
         extra: *const *const c_void,
     ) {
         // SAFETY: the caller passes null or a configuration.
-        unsafe { launch_configured(null, config, function, Arguments { parameters, extra }) }
+        unsafe { launch_configured(null, config, function, LaunchArguments { parameters, extra }) }
     }
 }
 
 /// The two forms in which a launch passes arguments.
 #[derive(Clone, Copy)]
-pub(in crate::driver) struct Arguments {
+pub(in crate::driver) struct LaunchArguments {
     pub(in crate::driver) parameters: *const *const c_void,
     pub(in crate::driver) extra: *const *const c_void,
 }
@@ -108,10 +108,10 @@ pub(in crate::driver) struct Arguments {
 fn launch(
     null: NullStream,
     function: CUfunction,
-    shape: Shape,
+    shape: LaunchExtents,
     attributes: LaunchAttributes,
     stream: CUstream,
-    arguments: Arguments,
+    arguments: LaunchArguments,
 ) -> Result<(), CudaError> {
     call(Cost::Free, |call| {
         let target = call.stream(stream, null)?;
@@ -147,21 +147,21 @@ unsafe fn launch_configured(
     null: NullStream,
     config: *const CUlaunchConfig,
     function: CUfunction,
-    arguments: Arguments,
+    arguments: LaunchArguments,
 ) -> Result<(), CudaError> {
     // SAFETY: the caller's promise.
     let config = unsafe { config.as_ref() }.ok_or(CudaError::InvalidValue)?;
     // SAFETY: as above.
     let attributes = unsafe { LaunchAttributes::read(config.attributes, config.attribute_count) }?;
-    let shape = Shape {
+    let shape = LaunchExtents {
         cluster: attributes.cluster,
         cooperative: attributes.cooperative,
-        ..Shape::new(config.grid, config.block, config.shared_bytes)
+        ..LaunchExtents::new(config.grid, config.block, config.shared_bytes)
     };
     launch(null, function, shape, attributes, config.stream, arguments)
 }
 
-impl Shape {
+impl LaunchExtents {
     /// Without clusters, and not cooperative.
     pub(in crate::driver) fn new(
         grid: [c_uint; 3],
@@ -178,7 +178,7 @@ impl Shape {
     }
 
     /// With the clusters that launch and kernel agree on; refuses a cooperative grid that does not fit at once.
-    fn with_cluster(mut self, function: &Function, call: &Call) -> Result<Self, CudaError> {
+    fn with_cluster(mut self, function: &LoadedFunction, call: &Call) -> Result<Self, CudaError> {
         let device = &call.profile_of(function.context)?.device;
         self.cluster = function.cluster(self.cluster, self.grid, device)?;
         if self.cooperative {
@@ -196,7 +196,7 @@ impl Shape {
     }
 
     /// Refuses what the device or the kernel cannot do.
-    fn check(self, function: &Function, call: &Call) -> Result<(), CudaError> {
+    fn check(self, function: &LoadedFunction, call: &Call) -> Result<(), CudaError> {
         let device = &call.profile_of(function.context)?.device;
         let within = |extents: [u32; 3], limits: [u32; 3]| {
             extents
@@ -259,8 +259,8 @@ impl Launch {
     pub(in crate::driver) unsafe fn prepare(
         call: &mut Call,
         handle: CUfunction,
-        shape: Shape,
-        arguments: Arguments,
+        shape: LaunchExtents,
+        arguments: LaunchArguments,
     ) -> Result<Self, CudaError> {
         call.check_executable(handle)?;
         let function = call.functions.get(handle)?;
@@ -296,8 +296,8 @@ impl Launch {
         self.executable.source_lines()
     }
 
-    pub(in crate::driver) fn work(&self) -> Work {
-        Work::Kernel {
+    pub(in crate::driver) fn work(&self) -> OperationStage {
+        OperationStage::Kernel {
             blocks: self.shape.blocks(),
             threads_per_block: self.shape.threads() as u32,
             registers_per_thread: self.kernel().registers_per_thread(),
@@ -416,7 +416,7 @@ const OF_HOST: &str = "\n  it lies in the program's own memory: copy the data to
 /// Executes a grid. One of rayon's own threads would take up other work of the program while it waits, which may call
 /// the driver; so it lets a thread of its own do it.
 fn run(grid: &Grid<'_>, hold: &WriteHold<'_>) -> (Result<GridCost, Fault>, Option<Observed>) {
-    let checked = reports::mode() != reports::Mode::Off;
+    let checked = reports::mode() != reports::ReportMode::Off;
     let execute = || {
         if checked {
             let (result, observed) = exec::execute_checked(grid, hold);

@@ -9,7 +9,7 @@ use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::modules::function::max_threads;
 use crate::exec::ExecutableKernel;
-use crate::timeline::profile::Device;
+use crate::timeline::profile::DeviceProfile;
 
 /// `CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE`: no difference on devices of today.
 const KNOWN_FLAGS: c_uint = 1;
@@ -145,7 +145,7 @@ fn max_potential_block_size(
 /// Blocks of `threads` threads that are resident on one multiprocessor at once: the least of what its threads, blocks,
 /// registers and shared memory allow.
 pub(in crate::driver) fn blocks_per_multiprocessor(
-    device: &Device,
+    device: &DeviceProfile,
     kernel: &ExecutableKernel,
     threads: u32,
     dynamic_shared_bytes: usize,

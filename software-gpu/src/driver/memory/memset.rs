@@ -8,7 +8,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
-use crate::driver::simulation::operation::{Effect, Pattern, Set};
+use crate::driver::simulation::operation::{Effect, MemsetPattern, Set};
 use crate::driver::streams::stream::Mode;
 
 /// Defines the entry points of one width: one row, synchronous and not; rows with a pitch, likewise.
@@ -19,23 +19,23 @@ macro_rules! memsets {
     ) => {
         entry_points! {
             fn $sync | $sync_ptds as null (to: CUdeviceptr, value: $kind, count: usize) {
-                set(Mode::Sync(null), to, Pattern::from(value), Elements::row(count))
+                set(Mode::Sync(null), to, MemsetPattern::from(value), Elements::row(count))
             }
 
             fn $later | $later_ptsz as null (to: CUdeviceptr, value: $kind, count: usize, stream: CUstream) {
-                set(Mode::Async(null, stream), to, Pattern::from(value), Elements::row(count))
+                set(Mode::Async(null, stream), to, MemsetPattern::from(value), Elements::row(count))
             }
 
             fn $sync_2d | $sync_2d_ptds as null (
                 to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize,
             ) {
-                set(Mode::Sync(null), to, Pattern::from(value), Elements { width, height, pitch })
+                set(Mode::Sync(null), to, MemsetPattern::from(value), Elements { width, height, pitch })
             }
 
             fn $later_2d | $later_2d_ptsz as null (
                 to: CUdeviceptr, pitch: usize, value: $kind, width: usize, height: usize, stream: CUstream,
             ) {
-                set(Mode::Async(null, stream), to, Pattern::from(value), Elements { width, height, pitch })
+                set(Mode::Async(null, stream), to, MemsetPattern::from(value), Elements { width, height, pitch })
             }
         }
     };
@@ -86,7 +86,12 @@ impl Elements {
     }
 }
 
-fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, elements: Elements) -> Result<(), CudaError> {
+fn set(
+    mode: Mode,
+    to: CUdeviceptr,
+    pattern: MemsetPattern,
+    elements: Elements,
+) -> Result<(), CudaError> {
     call(Cost::Free, |call| {
         let stream = call.stream_of(mode)?;
         call.spend_in(stream, Cost::Set);
@@ -114,7 +119,7 @@ fn set(mode: Mode, to: CUdeviceptr, pattern: Pattern, elements: Elements) -> Res
 pub(in crate::driver) fn prepare(
     call: &Call,
     to: CUdeviceptr,
-    pattern: Pattern,
+    pattern: MemsetPattern,
     elements: Elements,
 ) -> Result<Option<Set>, CudaError> {
     let rows = elements.rows(pattern.len)?;
@@ -128,7 +133,7 @@ pub(in crate::driver) fn prepare(
     Ok(Some(Set { to, rows, pattern }))
 }
 
-impl From<u8> for Pattern {
+impl From<u8> for MemsetPattern {
     fn from(value: u8) -> Self {
         Self {
             bytes: [value; 4],
@@ -137,7 +142,7 @@ impl From<u8> for Pattern {
     }
 }
 
-impl From<u16> for Pattern {
+impl From<u16> for MemsetPattern {
     fn from(value: u16) -> Self {
         let [low, high] = value.to_ne_bytes();
         Self {
@@ -147,7 +152,7 @@ impl From<u16> for Pattern {
     }
 }
 
-impl From<u32> for Pattern {
+impl From<u32> for MemsetPattern {
     fn from(value: u32) -> Self {
         Self {
             bytes: value.to_ne_bytes(),

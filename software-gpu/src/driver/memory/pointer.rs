@@ -37,7 +37,7 @@ entry_points! {
                 let (attribute, data) = unsafe { (*attributes.add(index), *data.add(index)) };
                 let allocation = call.memory.find(address);
                 let value = match allocation.map(|allocation| value(call, allocation, attribute, address)) {
-                    Some(value) => value.unwrap_or(Value::Word(0)),
+                    Some(value) => value.unwrap_or(AttributeValue::Word(0)),
                     None => zero(attribute)?,
                 };
                 if data.is_null() {
@@ -52,7 +52,7 @@ entry_points! {
 }
 
 /// An attribute's value, in the size that its type has in C.
-enum Value {
+enum AttributeValue {
     /// `unsigned int`, `int`.
     Int(c_uint),
     /// `bool`.
@@ -66,7 +66,7 @@ fn value(
     allocation: &Allocation,
     attribute: c_uint,
     address: CUdeviceptr,
-) -> Result<Value, CudaError> {
+) -> Result<AttributeValue, CudaError> {
     let on_host = allocation.kind() == AllocationKind::PageLocked;
     let pool = call.pools.allocation_at(address);
     let (base, bytes) = match pool {
@@ -74,30 +74,30 @@ fn value(
         None => (allocation.base(), allocation.len()),
     };
     Ok(match attribute {
-        1 => Value::Word(
+        1 => AttributeValue::Word(
             call.owned
                 .get(&allocation.base())
                 .map_or(0, |owned| owned.context.0 as u64),
         ),
-        2 => Value::Int(if on_host {
+        2 => AttributeValue::Int(if on_host {
             MEMORY_TYPE_HOST
         } else {
             MEMORY_TYPE_DEVICE
         }),
-        3 => Value::Word(address),
-        4 if on_host => Value::Word(address),
-        6 => Value::Bool(false),
-        7 => Value::Word(base),
-        8 => Value::Bool(false),
-        9 => Value::Int(match allocation.device() {
+        3 => AttributeValue::Word(address),
+        4 if on_host => AttributeValue::Word(address),
+        6 => AttributeValue::Bool(false),
+        7 => AttributeValue::Word(base),
+        8 => AttributeValue::Bool(false),
+        9 => AttributeValue::Int(match allocation.device() {
             Some(device) => device as c_uint,
             None => owner_device(call, allocation),
         }),
-        11 => Value::Word(base),
-        12 => Value::Word(bytes as u64),
-        13 => Value::Bool(true),
-        16 => Value::Int(access_flags(call, allocation, address)?),
-        17 => Value::Word(pool.map_or(0, |(_, found)| found.pool.0 as u64)),
+        11 => AttributeValue::Word(base),
+        12 => AttributeValue::Word(bytes as u64),
+        13 => AttributeValue::Bool(true),
+        16 => AttributeValue::Int(access_flags(call, allocation, address)?),
+        17 => AttributeValue::Word(pool.map_or(0, |(_, found)| found.pool.0 as u64)),
         _ => return Err(CudaError::InvalidValue),
     })
 }
@@ -125,25 +125,25 @@ fn owner_device(call: &Call, allocation: &Allocation) -> c_uint {
     context.map_or(0, |context| context.device as c_uint)
 }
 
-fn zero(attribute: c_uint) -> Result<Value, CudaError> {
+fn zero(attribute: c_uint) -> Result<AttributeValue, CudaError> {
     Ok(match attribute {
-        1 | 3 | 4 | 7 | 11 | 12 | 17 => Value::Word(0),
-        2 | 16 => Value::Int(0),
-        9 => Value::Int(c_int::cast_unsigned(-2)),
-        6 | 8 | 13 => Value::Bool(false),
+        1 | 3 | 4 | 7 | 11 | 12 | 17 => AttributeValue::Word(0),
+        2 | 16 => AttributeValue::Int(0),
+        9 => AttributeValue::Int(c_int::cast_unsigned(-2)),
+        6 | 8 | 13 => AttributeValue::Bool(false),
         _ => return Err(CudaError::InvalidValue),
     })
 }
 
 /// # Safety
 /// `data` has room for the value's type.
-unsafe fn store(data: *mut c_void, value: Value) {
+unsafe fn store(data: *mut c_void, value: AttributeValue) {
     // SAFETY: the caller's promise.
     unsafe {
         match value {
-            Value::Int(value) => data.cast::<c_uint>().write(value),
-            Value::Bool(value) => data.cast::<bool>().write(value),
-            Value::Word(value) => data.cast::<u64>().write(value),
+            AttributeValue::Int(value) => data.cast::<c_uint>().write(value),
+            AttributeValue::Bool(value) => data.cast::<bool>().write(value),
+            AttributeValue::Word(value) => data.cast::<u64>().write(value),
         }
     }
 }

@@ -30,7 +30,7 @@ pub(in crate::driver) struct SmallMemory {
     /// Chunks indexed by (device, size of the largest gap in bytes).
     by_gap: BTreeMap<(usize, u64), BTreeSet<ChunkId>>,
     /// By the address that the program knows.
-    pieces: BTreeMap<u64, Piece>,
+    pieces: BTreeMap<u64, SmallBlock>,
     given: u64,
 }
 
@@ -48,7 +48,7 @@ struct Chunk {
 }
 
 #[derive(Clone, Copy, Debug)]
-struct Piece {
+struct SmallBlock {
     chunk: ChunkId,
     start: u64,
     bytes: u64,
@@ -83,7 +83,7 @@ impl SmallMemory {
         };
         let start = self.change(chunk, |chunk| chunk.take(bytes));
         let start = start.unwrap_or_default();
-        let piece = Piece {
+        let piece = SmallBlock {
             chunk,
             start,
             bytes,
@@ -197,12 +197,12 @@ mod tests {
     const MIB: usize = 1 << 20;
 
     /// Allocates and frees by number of the allocation.
-    struct Scene {
+    struct TestHeap {
         host: Host,
         small: SmallMemory,
     }
 
-    impl Scene {
+    impl TestHeap {
         fn new() -> Self {
             let host = Profile::h200().host;
             let small = SmallMemory::default();
@@ -220,7 +220,7 @@ mod tests {
 
     #[test]
     fn an_allocation_alone_costs_a_chunk_each_time() {
-        let mut scene = Scene::new();
+        let mut scene = TestHeap::new();
         let chunk = Served::BySystem(2 * MIB as u64);
         for _ in 0..2 {
             assert_eq!(scene.allocate(1, 64 << 10), chunk);
@@ -230,7 +230,7 @@ mod tests {
 
     #[test]
     fn an_allocation_beside_another_is_cheap() {
-        let mut scene = Scene::new();
+        let mut scene = TestHeap::new();
         scene.allocate(1, 4096);
         assert_eq!(scene.allocate(2, 64 << 10), Served::FromChunk);
         assert_eq!(scene.free(2, 64 << 10), Served::FromChunk);
@@ -238,7 +238,7 @@ mod tests {
 
     #[test]
     fn what_does_not_fit_beside_the_others_needs_a_chunk() {
-        let mut scene = Scene::new();
+        let mut scene = TestHeap::new();
         scene.allocate(1, 4096);
         assert_eq!(scene.allocate(2, MIB), Served::FromChunk);
         assert_eq!(scene.allocate(3, MIB), Served::BySystem(2 * MIB as u64));
@@ -248,7 +248,7 @@ mod tests {
 
     #[test]
     fn large_allocations_go_to_the_system() {
-        let mut scene = Scene::new();
+        let mut scene = TestHeap::new();
         scene.allocate(1, 4096);
         let large = 16 * MIB;
         assert_eq!(scene.allocate(2, large), Served::BySystem(large as u64));
@@ -278,7 +278,7 @@ mod tests {
 
     #[test]
     fn an_allocation_takes_the_first_gap_of_the_first_chunk() {
-        let mut scene = Scene::new();
+        let mut scene = TestHeap::new();
         let size = scene.host.allocation_chunk_bytes.value as u64;
         let mut naive = Naive::default();
         let mut live: Vec<(u64, usize, usize, u64)> = Vec::new();
@@ -314,7 +314,7 @@ mod tests {
 
     #[test]
     fn devices_do_not_share_chunks() {
-        let mut scene = Scene::new();
+        let mut scene = TestHeap::new();
         scene.allocate(1, 4096);
         let other = scene.small.allocated(&scene.host, 1, 2, 4096);
         assert_eq!(other, Served::BySystem(2 * MIB as u64));

@@ -11,7 +11,7 @@ use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::simulator::Simulator;
 use crate::exec::{Executable, ExecutableKernel};
-use crate::timeline::profile::Device;
+use crate::timeline::profile::DeviceProfile;
 
 /// `CUfunction_attribute`.
 const MAX_THREADS_PER_BLOCK: c_uint = 0;
@@ -32,7 +32,7 @@ const NON_PORTABLE_CLUSTER_SIZE_ALLOWED: c_uint = 14;
 const CLUSTER_SCHEDULING_POLICY_PREFERENCE: c_uint = 15;
 
 /// One kernel of a loaded module.
-pub(in crate::driver) struct Function {
+pub(in crate::driver) struct LoadedFunction {
     pub(in crate::driver) context: CUcontext,
     module: CUmodule,
     executable: Arc<Executable>,
@@ -49,7 +49,7 @@ pub(in crate::driver) struct Function {
     cluster_policy: c_uint,
 }
 
-impl Function {
+impl LoadedFunction {
     pub(in crate::driver) fn new(
         context: CUcontext,
         module: CUmodule,
@@ -102,7 +102,7 @@ impl Function {
     }
 
     /// The most dynamic shared memory that a launch may ask for.
-    pub(in crate::driver) fn max_dynamic_shared(&self, device: &Device) -> u32 {
+    pub(in crate::driver) fn max_dynamic_shared(&self, device: &DeviceProfile) -> u32 {
         let default = device
             .max_shared_memory_per_block
             .saturating_sub(self.kernel().static_shared_bytes());
@@ -149,7 +149,7 @@ impl Function {
         &mut self,
         attribute: c_uint,
         value: c_int,
-        device: &Device,
+        device: &DeviceProfile,
     ) -> Result<(), CudaError> {
         match attribute {
             MAX_DYNAMIC_SHARED_SIZE_BYTES => {
@@ -221,7 +221,7 @@ pub(in crate::driver) fn refusal_of(kernel: &ExecutableKernel) -> Option<String>
 }
 
 /// The largest block: by the kernel's own bounds, the device's, and the registers of a multiprocessor.
-pub(in crate::driver) fn max_threads(kernel: &ExecutableKernel, device: &Device) -> u32 {
+pub(in crate::driver) fn max_threads(kernel: &ExecutableKernel, device: &DeviceProfile) -> u32 {
     let by_registers = device.max_registers_per_block / kernel.registers_per_thread().max(1);
     let by_registers = by_registers / device.warp_size * device.warp_size;
     kernel

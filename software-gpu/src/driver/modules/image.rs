@@ -19,7 +19,7 @@ use std::io::Read;
 
 use super::module::Refusal;
 use crate::driver::c_abi::errors::CudaError;
-use crate::timeline::profile::Device;
+use crate::timeline::profile::DeviceProfile;
 
 const ELF: &[u8] = b"\x7fELF";
 const FAT_BINARY: &[u8] = &0xba55_ed50_u32.to_le_bytes();
@@ -95,7 +95,7 @@ fn fat_binary_length(image: &[u8]) -> Option<usize> {
 /// any other bytes.
 pub(in crate::driver) fn ptx_of<'i>(
     image: &'i [u8],
-    device: &Device,
+    device: &DeviceProfile,
 ) -> Result<Cow<'i, str>, Refusal> {
     if image.starts_with(ELF) {
         let explanation = format!("the image is machine code (a cubin, SASS); {ADVICE}");
@@ -113,7 +113,7 @@ pub(in crate::driver) fn ptx_of<'i>(
 }
 
 /// The PTX of a fat binary that suits the device best: the newest that is not too new.
-fn ptx_of_fat_binary<'i>(image: &'i [u8], device: &Device) -> Result<Cow<'i, str>, Refusal> {
+fn ptx_of_fat_binary<'i>(image: &'i [u8], device: &DeviceProfile) -> Result<Cow<'i, str>, Refusal> {
     let damaged = || {
         let explanation = "the fat binary is damaged".to_owned();
         Refusal::new(CudaError::InvalidImage, explanation)

@@ -16,12 +16,12 @@ const ERROR_LOG_BYTES: c_uint = 6;
 const COUNT: c_uint = 35;
 
 /// The options of one call or link. Values go in and come out through the caller's array.
-pub(in crate::driver) struct Options {
-    values: Vec<Value>,
+pub(in crate::driver) struct JitOptions {
+    values: Vec<OptionValue>,
 }
 
 #[derive(Clone, Copy)]
-struct Value {
+struct OptionValue {
     option: c_uint,
     /// As it went in.
     value: *mut c_void,
@@ -31,9 +31,9 @@ struct Value {
 
 // SAFETY: the arrays are the program's, which keeps them as long as the driver may write to them, from whichever
 // thread it calls.
-unsafe impl Send for Options {}
+unsafe impl Send for JitOptions {}
 
-impl Options {
+impl JitOptions {
     pub(in crate::driver) fn none() -> Self {
         Self { values: Vec::new() }
     }
@@ -50,7 +50,7 @@ impl Options {
         }
         // SAFETY: the caller's promise.
         let read = |index| unsafe {
-            Value {
+            OptionValue {
                 option: *options.add(index),
                 value: *values.add(index),
                 place: values.add(index),
@@ -106,7 +106,7 @@ impl Options {
         }
     }
 
-    fn value(&self, option: c_uint) -> Option<Value> {
+    fn value(&self, option: c_uint) -> Option<OptionValue> {
         self.values
             .iter()
             .find(|value| value.option == option)

@@ -7,7 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use super::image::image_bytes;
-use super::jit::Options;
+use super::jit::JitOptions;
 use super::module::{module_in, notes_on, text, unknown_kernel};
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
@@ -45,7 +45,7 @@ entry_points! {
         library_option_count: c_uint,
     ) {
         // SAFETY: the caller passes null or an image, and that many options with as many values.
-        let (image, options) = unsafe { (image_bytes(code)?, Options::read(option_count, options, option_values)?) };
+        let (image, options) = unsafe { (image_bytes(code)?, JitOptions::read(option_count, options, option_values)?) };
         // SAFETY: the caller passes that many options of the library.
         unsafe { check_options(library_options, library_option_count) }?;
         load(library.required()?, image, options)
@@ -62,7 +62,7 @@ entry_points! {
         library_option_count: c_uint,
     ) {
         // SAFETY: the caller passes null or a string, and that many options with as many values.
-        let (path, options) = unsafe { (text(path)?, Options::read(option_count, options, option_values)?) };
+        let (path, options) = unsafe { (text(path)?, JitOptions::read(option_count, options, option_values)?) };
         // SAFETY: as above.
         unsafe { check_options(library_options, library_option_count) }?;
         let image = std::fs::read(Path::new(&path)).map_err(|_| CudaError::FileNotFound)?;
@@ -207,7 +207,7 @@ unsafe fn check_options(options: *const c_uint, count: c_uint) -> Result<(), Cud
     }
 }
 
-fn load(out: Out<CUlibrary>, image: &[u8], mut options: Options) -> Result<(), CudaError> {
+fn load(out: Out<CUlibrary>, image: &[u8], mut options: JitOptions) -> Result<(), CudaError> {
     call(Cost::ModuleLoad, |call| {
         let profile = &call.device(0)?.profile;
         let (device, latencies) = (profile.device.clone(), Latencies::of(profile));

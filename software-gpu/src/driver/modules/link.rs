@@ -8,7 +8,7 @@ use std::ffi::{CString, c_char, c_uint, c_void};
 use std::path::Path;
 
 use super::image::ptx_of;
-use super::jit::Options;
+use super::jit::JitOptions;
 use super::module::{Refusal, check_target, notes_on, text};
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
@@ -17,7 +17,7 @@ use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
 use crate::exec::{Executable, Latencies};
 use crate::ptx::{LinkError, Module, link, parse};
-use crate::timeline::profile::Device;
+use crate::timeline::profile::DeviceProfile;
 
 /// In front of each module of a linked image.
 const MARK: &str = "//# linked by the software GPU: ";
@@ -34,8 +34,8 @@ const NVVM: c_uint = 5;
 /// A link under way.
 pub(in crate::driver) struct LinkState {
     /// What the outcome is for.
-    device: Device,
-    options: Options,
+    device: DeviceProfile,
+    options: JitOptions,
     inputs: Vec<Input>,
     /// The image, once it is complete.
     image: Option<CString>,
@@ -55,7 +55,7 @@ entry_points! {
         count: c_uint, options: *const c_uint, values: *mut *mut c_void, state: Out<CUlinkState>,
     ) {
         // SAFETY: the caller passes that many options with as many values, which it keeps as long as the link.
-        create(state, unsafe { Options::read(count, options, values) }?)
+        create(state, unsafe { JitOptions::read(count, options, values) }?)
     }
 
     fn cuLinkAddData | cuLinkAddData_v2 (
@@ -70,7 +70,7 @@ entry_points! {
     ) {
         // SAFETY: the caller passes null or that many bytes, null or a string, and that many options.
         unsafe {
-            let options = Options::read(count, options, values)?;
+            let options = JitOptions::read(count, options, values)?;
             add_data(state, kind, data, bytes, name, &options)
         }
     }
@@ -84,7 +84,7 @@ entry_points! {
         values: *mut *mut c_void,
     ) {
         // SAFETY: the caller passes null or a string, and that many options.
-        let (options, path) = unsafe { (Options::read(count, options, values)?, text(path)?) };
+        let (options, path) = unsafe { (JitOptions::read(count, options, values)?, text(path)?) };
         let data = std::fs::read(Path::new(&path)).map_err(|_| CudaError::FileNotFound)?;
         add(state, kind, &data, Some(path), &options)
     }
@@ -111,7 +111,7 @@ entry_points! {
     }
 }
 
-fn create(state: Out<CUlinkState>, options: Options) -> Result<(), CudaError> {
+fn create(state: Out<CUlinkState>, options: JitOptions) -> Result<(), CudaError> {
     let state = state.required()?;
     call(Cost::Other, |call| {
         let context = call.context()?;
@@ -133,7 +133,7 @@ unsafe fn add_data(
     data: *const c_void,
     bytes: usize,
     name: *const c_char,
-    options: &Options,
+    options: &JitOptions,
 ) -> Result<(), CudaError> {
     if data.is_null() || bytes == 0 {
         return Err(CudaError::InvalidValue);
@@ -153,7 +153,7 @@ fn add(
     kind: c_uint,
     data: &[u8],
     name: Option<String>,
-    options: &Options,
+    options: &JitOptions,
 ) -> Result<(), CudaError> {
     call(Cost::ModuleLoad, |call| {
         let link = call.links.get(state)?;
@@ -281,7 +281,7 @@ impl crate::driver::simulation::simulator::Simulator {
         result: Result<(R, String), Refusal>,
     ) -> Result<R, CudaError> {
         let options = &mut self.links.get_mut(state)?.options;
-        let mut options = std::mem::replace(options, Options::none());
+        let mut options = std::mem::replace(options, JitOptions::none());
         let result = self.loaded(result, &mut options);
         self.links.get_mut(state)?.options = options;
         result

@@ -5,9 +5,9 @@ use std::ffi::{CStr, c_char, c_uint, c_void};
 use std::path::Path;
 use std::sync::Arc;
 
-use super::function::{Function, refusal_of};
+use super::function::{LoadedFunction, refusal_of};
 use super::image::{image_bytes, ptx_of};
-use super::jit::Options;
+use super::jit::JitOptions;
 use super::lazy;
 use super::link;
 use crate::driver::c_abi::entry_point::entry_points;
@@ -21,7 +21,7 @@ use crate::exec::{self, Executable, Latencies};
 use crate::memory::AllocationKind;
 use crate::ptx::ir::{Space, Variable};
 use crate::ptx::{Module, PtxError, PtxErrorKind};
-use crate::timeline::profile::Device;
+use crate::timeline::profile::DeviceProfile;
 
 /// One loaded module.
 pub(in crate::driver) struct LoadedModule {
@@ -52,13 +52,13 @@ entry_points! {
         // SAFETY: not null, so the caller passes a string.
         let path = unsafe { CStr::from_ptr(path) }.to_str().map_err(|_| CudaError::FileNotFound)?;
         let image = std::fs::read(Path::new(path)).map_err(|_| CudaError::FileNotFound)?;
-        load(module, &image, &mut Options::none())
+        load(module, &image, &mut JitOptions::none())
     }
 
     fn cuModuleLoadData | cuModuleLoadFatBinary (module: Out<CUmodule>, image: *const c_void) {
         // SAFETY: the caller passes null or a module image.
         let image = unsafe { image_bytes(image) }?;
-        load(module.required()?, image, &mut Options::none())
+        load(module.required()?, image, &mut JitOptions::none())
     }
 
     fn cuModuleLoadDataEx(
@@ -69,7 +69,7 @@ entry_points! {
         values: *mut *mut c_void,
     ) {
         // SAFETY: as above; and `count` options with as many values.
-        let (image, mut options) = unsafe { (image_bytes(image)?, Options::read(count, options, values)?) };
+        let (image, mut options) = unsafe { (image_bytes(image)?, JitOptions::read(count, options, values)?) };
         load(module.required()?, image, &mut options)
     }
 
@@ -135,7 +135,7 @@ entry_points! {
     }
 }
 
-fn load(out: Out<CUmodule>, image: &[u8], options: &mut Options) -> Result<(), CudaError> {
+fn load(out: Out<CUmodule>, image: &[u8], options: &mut JitOptions) -> Result<(), CudaError> {
     call(Cost::ModuleLoad, |call| {
         let context = call.context()?;
         let device = call.profile_of(context)?.device.clone();
@@ -151,8 +151,8 @@ fn load(out: Out<CUmodule>, image: &[u8], options: &mut Options) -> Result<(), C
 /// The module in an image, for a device.
 pub(in crate::driver) fn module_in(
     image: &[u8],
-    device: &Device,
-    options: &Options,
+    device: &DeviceProfile,
+    options: &JitOptions,
 ) -> Result<Module, Refusal> {
     let mut module = link::module_of(&ptx_of(image, device)?)?;
     check_target(device, &module)?;
@@ -239,7 +239,10 @@ fn architecture(module: &Module) -> Option<u32> {
 }
 
 /// Refuses modules for newer drivers and newer devices.
-pub(in crate::driver) fn check_target(device: &Device, module: &Module) -> Result<(), Refusal> {
+pub(in crate::driver) fn check_target(
+    device: &DeviceProfile,
+    module: &Module,
+) -> Result<(), Refusal> {
     /// The newest PTX that CUDA 13.0 knows.
     const NEWEST: (u32, u32) = (9, 0);
     if module.version > NEWEST {
@@ -273,7 +276,7 @@ impl Simulator {
     pub(in crate::driver) fn loaded<R>(
         &mut self,
         result: Result<(R, String), Refusal>,
-        options: &mut Options,
+        options: &mut JitOptions,
     ) -> Result<R, CudaError> {
         match result {
             Ok((loaded, notes)) => {
@@ -344,7 +347,7 @@ impl Simulator {
             functions: BTreeMap::new(),
         });
         for (index, name) in names.into_iter().enumerate() {
-            let function = Function::new(context, handle, Arc::clone(&executable), index);
+            let function = LoadedFunction::new(context, handle, Arc::clone(&executable), index);
             let function = self.functions.insert(function);
             if let Ok(module) = self.modules.get_mut(handle) {
                 module.functions.insert(name, function);

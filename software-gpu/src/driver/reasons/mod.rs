@@ -39,7 +39,7 @@ use super::c_abi::errors::CudaError;
 use super::host::threads::{ThreadSerial, current};
 use crate::call_site::CallSite;
 use crate::order::{Locate, called_from};
-use crate::reports::{self, Mode};
+use crate::reports::{self, ReportMode};
 
 /// The page that explains the sentences.
 const PAGE: &str = "docs/software-gpu/errors.md";
@@ -102,7 +102,7 @@ pub(in crate::driver) fn print(printed: bool) {
 
 /// Whether sentences are asked for.
 fn is_on() -> bool {
-    reports::mode() != Mode::Off
+    reports::mode() != ReportMode::Off
 }
 
 /// The error, and why it is returned.

@@ -17,7 +17,7 @@
 use std::collections::BTreeMap;
 use std::ops::Range;
 
-use super::operation::{Copy, Pattern, Place, Set, Side};
+use super::operation::{Copy, MemsetPattern, Place, Set, Side};
 use crate::driver::memory::boxes::Rows;
 use crate::memory::{
     AddressSpace, ByteRanges, HeldWrites, is_device_address, update_cell, without_atomics,
@@ -432,7 +432,7 @@ unsafe fn copy_rows(from: *const u8, from_rows: Rows, to: *mut u8, to_rows: Rows
 ///
 /// # Safety
 /// `bytes` bytes at `to` can be written, and are at least one pattern's.
-unsafe fn fill(to: *mut u8, bytes: usize, pattern: Pattern) {
+unsafe fn fill(to: *mut u8, bytes: usize, pattern: MemsetPattern) {
     // SAFETY: the caller's promise; what is copied lies before what is written.
     unsafe {
         to.copy_from_nonoverlapping(pattern.bytes.as_ptr(), pattern.len);
@@ -449,16 +449,16 @@ unsafe fn fill(to: *mut u8, bytes: usize, pattern: Pattern) {
 mod tests {
     use super::*;
     use crate::memory::{AllocationKind, PAGE, WriteHold};
-    use crate::timeline::{CopyKind, Profile, Timeline, Work};
+    use crate::timeline::{CopyKind, OperationStage, Profile, Timeline};
 
     /// One allocation of two pages, and operations to do something to it.
-    struct Scene {
+    struct TwoPages {
         space: AddressSpace,
         base: u64,
         effects: Effects,
     }
 
-    impl Scene {
+    impl TwoPages {
         fn new() -> Self {
             let mut space = AddressSpace::new(&[1 << 20], 1 << 20);
             let base = space
@@ -519,7 +519,7 @@ mod tests {
 
         fn set(&mut self, offset: usize, value: u8) {
             let to = Place::Mapped(self.base + offset as u64);
-            let pattern = Pattern {
+            let pattern = MemsetPattern {
                 bytes: [value; 4],
                 len: 1,
             };
@@ -540,12 +540,19 @@ mod tests {
     fn operations<const N: usize>() -> [OpId; N] {
         let mut timeline = Timeline::new(&[Profile::h200()], 8);
         let stream = timeline.add_stream(0, 0);
-        [(); N].map(|()| timeline.submit(stream, crate::timeline::Time::ZERO, Work::Marker, &[]))
+        [(); N].map(|()| {
+            timeline.submit(
+                stream,
+                crate::timeline::Time::ZERO,
+                OperationStage::Marker,
+                &[],
+            )
+        })
     }
 
     #[test]
     fn a_store_is_seen_from_the_kernels_end() {
-        let (mut scene, [kernel]) = (Scene::new(), operations());
+        let (mut scene, [kernel]) = (TwoPages::new(), operations());
         scene.kernel(kernel, 3, 9);
         assert_eq!(scene.byte(3), 0);
         scene.kernel_ends(kernel);
@@ -554,7 +561,7 @@ mod tests {
 
     #[test]
     fn a_copy_that_started_before_a_kernel_ended_reads_what_was_there() {
-        let (mut scene, [kernel, early, late]) = (Scene::new(), operations());
+        let (mut scene, [kernel, early, late]) = (TwoPages::new(), operations());
         let (mut first, mut second) = ([0; 2 * PAGE], [0; 2 * PAGE]);
         let early_copy = scene.copy(early, &mut first);
         scene.kernel(kernel, 3, 9);
@@ -567,7 +574,7 @@ mod tests {
 
     #[test]
     fn what_lands_under_a_copy_is_not_copied() {
-        let (mut scene, [copying]) = (Scene::new(), operations());
+        let (mut scene, [copying]) = (TwoPages::new(), operations());
         let mut seen = [0; 2 * PAGE];
         let copy = scene.copy(copying, &mut seen);
         scene.set(5, 7);
@@ -577,7 +584,7 @@ mod tests {
 
     #[test]
     fn kernels_that_overlap_in_time_keep_each_others_stores() {
-        let (mut scene, [first, second]) = (Scene::new(), operations());
+        let (mut scene, [first, second]) = (TwoPages::new(), operations());
         scene.kernel(first, 10, 1);
         scene.kernel(second, 11, 2);
         scene.kernel_ends(first);
@@ -588,7 +595,7 @@ mod tests {
 
     #[test]
     fn a_memset_during_a_kernel_stays_beside_its_stores() {
-        let (mut scene, [kernel]) = (Scene::new(), operations());
+        let (mut scene, [kernel]) = (TwoPages::new(), operations());
         scene.kernel(kernel, 20, 1);
         scene.set(21, 2);
         scene.kernel_ends(kernel);

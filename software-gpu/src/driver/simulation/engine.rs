@@ -11,10 +11,10 @@ use crate::driver::host::idle;
 use crate::driver::streams::event::Event;
 use crate::driver::streams::stream::Stream;
 use crate::memory::is_device_address;
-use crate::timeline::{CopyKind, Happening, KernelCost, Manner, OpId, Time, Work};
+use crate::timeline::{CopyKind, Happening, KernelCost, Manner, OpId, OperationStage, Time};
 
 /// What [`Simulator::step`] did.
-pub(in crate::driver) enum Step {
+pub(in crate::driver) enum Progress {
     /// Nothing happens until the limit.
     Nothing,
     /// One thing happened.
@@ -112,7 +112,7 @@ impl Simulator {
         let state = self.streams.get_mut(stream)?;
         let work = match effect {
             Effect::Record(event) if self.events.get(event).is_ok_and(Event::is_timed) => {
-                Work::Timestamp
+                OperationStage::Timestamp
             }
             _ => effect.work(),
         };
@@ -146,14 +146,14 @@ impl Simulator {
     }
 
     /// Lets the next thing happen, if it is not later than `limit`.
-    pub(in crate::driver) fn step(&mut self, limit: Time) -> Step {
+    pub(in crate::driver) fn step(&mut self, limit: Time) -> Progress {
         self.release_value_waits();
         match self.timeline.step(limit) {
             None => {
                 if limit < Time::MAX {
                     self.now = self.now.max(limit);
                 }
-                Step::Nothing
+                Progress::Nothing
             }
             Some(Happening::Started { op, at }) => {
                 self.now = self.now.max(at);
@@ -162,14 +162,14 @@ impl Simulator {
             Some(Happening::Ended { op, at }) => {
                 self.now = self.now.max(at);
                 self.ended(op, at);
-                Step::Happened
+                Progress::Happened
             }
         }
     }
 
-    fn started(&mut self, op: OpId, at: Time) -> Step {
+    fn started(&mut self, op: OpId, at: Time) -> Progress {
         let Some(operation) = self.operations.get_mut(&op) else {
-            return Step::Happened;
+            return Progress::Happened;
         };
         operation.started = at;
         let fault = self
@@ -186,10 +186,10 @@ impl Simulator {
                     fault.is_some() && matches!(callback.function, CallbackFunction::Host(_));
                 if skipped {
                     self.timeline.complete_host_function(op, Time::ZERO);
-                    return Step::Happened;
+                    return Progress::Happened;
                 }
                 let status = CUresult::from(fault.map_or(Ok(()), Err));
-                return Step::Call(op, *callback, status);
+                return Progress::Call(op, *callback, status);
             }
             Effect::Copy(copy) if fault.is_none() && reads_at_start(copy.kind) => {
                 if let Place::Mapped(from) = copy.from.place {
@@ -205,7 +205,7 @@ impl Simulator {
             Effect::Kernel(_) => self.timeline.set_kernel_cost(op, KernelCost::default()),
             _ => {}
         }
-        Step::Happened
+        Progress::Happened
     }
 
     fn ended(&mut self, op: OpId, at: Time) {

@@ -7,9 +7,9 @@
 use std::thread;
 use std::time::{Duration, Instant};
 
-use super::engine::Step;
+use super::engine::Progress;
 use super::simulator::lock;
-use crate::reports::{self, Mode};
+use crate::reports::{self, ReportMode};
 use crate::timeline::Time;
 
 /// How long, on the real clock, the rest may take.
@@ -17,7 +17,7 @@ const PATIENCE: Duration = Duration::from_secs(10);
 
 /// Runs what has been submitted and has not ended, for the checkers. To be called when the process ends, by whoever ends it.
 pub fn finish() {
-    if reports::mode() == Mode::Off {
+    if reports::mode() == ReportMode::Off {
         return;
     }
     lock().tell_seen();
@@ -45,9 +45,9 @@ fn run() {
     let start = Instant::now();
     loop {
         match simulator.step(Time::MAX) {
-            Step::Nothing => break,
-            Step::Happened => {}
-            Step::Call(op, ..) => {
+            Progress::Nothing => break,
+            Progress::Happened => {}
+            Progress::Call(op, ..) => {
                 simulator.ordering.host_function_began(op);
                 simulator.timeline.complete_host_function(op, Time::ZERO);
             }

@@ -12,7 +12,7 @@ use crate::driver::memory::boxes::Rows;
 use crate::driver::memory::pools::StreamOrdered;
 use crate::driver::streams::memory_values::{Value, ValueWait};
 use crate::memory::{Accesses, ByteRanges, is_device_address};
-use crate::timeline::{CopyKind, Time, Work};
+use crate::timeline::{CopyKind, OperationStage, Time};
 
 /// An operation between its submission and its end.
 pub(in crate::driver) struct Operation {
@@ -85,7 +85,7 @@ pub(in crate::driver) struct Side {
 pub(in crate::driver) struct Set {
     pub(in crate::driver) to: Place,
     pub(in crate::driver) rows: Rows,
-    pub(in crate::driver) pattern: Pattern,
+    pub(in crate::driver) pattern: MemsetPattern,
 }
 
 impl Side {
@@ -140,7 +140,7 @@ impl Set {
 
 /// 1, 2 or 4 bytes.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Pattern {
+pub(in crate::driver) struct MemsetPattern {
     pub(in crate::driver) bytes: [u8; 4],
     pub(in crate::driver) len: usize,
 }
@@ -214,23 +214,25 @@ impl Effect {
     }
 
     /// What the timeline has to simulate.
-    pub(in crate::driver) fn work(&self) -> Work {
+    pub(in crate::driver) fn work(&self) -> OperationStage {
         match self {
             Self::Kernel(launch) => launch.work(),
-            Self::Copy(copy) => Work::Copy {
+            Self::Copy(copy) => OperationStage::Copy {
                 kind: copy.kind,
                 bytes: copy.bytes() as u64,
                 rows: copy.pieces() as u64,
                 pageable: copy.pageable,
             },
-            Self::Set(set) => Work::Set {
+            Self::Set(set) => OperationStage::Set {
                 bytes: set.rows.bytes().unwrap_or(0) as u64,
             },
-            Self::HostFunction(_) => Work::HostFunction,
-            Self::WaitValue(_) => Work::ValueWait,
-            Self::Record(_) | Self::Wait | Self::Mark | Self::WriteValue(_) => Work::Marker,
-            Self::Upload => Work::Upload,
-            Self::Allocate(_) | Self::Free(_) => Work::Note,
+            Self::HostFunction(_) => OperationStage::HostFunction,
+            Self::WaitValue(_) => OperationStage::ValueWait,
+            Self::Record(_) | Self::Wait | Self::Mark | Self::WriteValue(_) => {
+                OperationStage::Marker
+            }
+            Self::Upload => OperationStage::Upload,
+            Self::Allocate(_) | Self::Free(_) => OperationStage::Note,
         }
     }
 }
@@ -284,7 +286,7 @@ mod tests {
         let set = Set {
             to: Place::Mapped(100),
             rows: Rows::rectangle(2, 2, 8),
-            pattern: Pattern::from(0_u8),
+            pattern: MemsetPattern::from(0_u8),
         };
         let writes = set.accesses().writes;
         assert_eq!(writes.iter().collect::<Vec<_>>(), [100..102, 108..110]);

@@ -5,7 +5,7 @@ use std::sync::{Condvar, LazyLock, Mutex, MutexGuard, PoisonError, TryLockError}
 
 use super::effects::Effects;
 use super::operation::Operation;
-use crate::activity::Recorder;
+use crate::activity::ActivityRecorder;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::handles::Table;
 use crate::driver::c_abi::types::{
@@ -23,7 +23,7 @@ use crate::driver::host_accesses::HostAccesses;
 use crate::driver::memory::allocation::Owned;
 use crate::driver::memory::pools::Pools;
 use crate::driver::memory::small::SmallMemory;
-use crate::driver::modules::function::Function;
+use crate::driver::modules::function::LoadedFunction;
 use crate::driver::modules::library::{Library, LibraryKernel};
 use crate::driver::modules::link::LinkState;
 use crate::driver::modules::module::LoadedModule;
@@ -76,14 +76,14 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) streams: Table<CUstream, Stream>,
     pub(in crate::driver) events: Table<CUevent, Event>,
     pub(in crate::driver) modules: Table<CUmodule, LoadedModule>,
-    pub(in crate::driver) functions: Table<CUfunction, Function>,
+    pub(in crate::driver) functions: Table<CUfunction, LoadedFunction>,
     pub(in crate::driver) libraries: Table<CUlibrary, Library>,
     pub(in crate::driver) links: Table<CUlinkState, LinkState>,
     /// The kernels of all libraries.
     pub(in crate::driver) kernels: Table<CUkernel, LibraryKernel>,
     pub(in crate::driver) graphs: Graphs,
     pub(in crate::driver) captures: Captures,
-    pub(in crate::driver) activities: Recorder,
+    pub(in crate::driver) activities: ActivityRecorder,
     pub(in crate::driver) last_fault: Option<String>,
     pub(in crate::driver) last_refusal: Option<String>,
 }
@@ -162,7 +162,7 @@ impl Simulator {
             kernels: Table::new(),
             graphs: Graphs::default(),
             captures: Captures::default(),
-            activities: Recorder::default(),
+            activities: ActivityRecorder::default(),
             last_fault: None,
             last_refusal: None,
         }

@@ -26,12 +26,12 @@ const INTERPROCESS: c_uint = 4;
 pub(in crate::driver) struct Event {
     pub(in crate::driver) context: CUcontext,
     flags: c_uint,
-    record: Option<Record>,
+    record: Option<LastRecord>,
 }
 
 /// The last `cuEventRecord`.
 #[derive(Debug)]
-struct Record {
+struct LastRecord {
     op: OpId,
     reached: Option<Time>,
 }
@@ -204,7 +204,7 @@ impl Simulator {
     ) -> Result<(), CudaError> {
         self.captures.forget_event(event);
         let reached = None;
-        self.events.get_mut(event)?.record = Some(Record { op, reached });
+        self.events.get_mut(event)?.record = Some(LastRecord { op, reached });
         if let Some(operation) = self.operations.get(&op) {
             self.pools.event_recorded(event, operation.stream);
             self.ordering.recorded(event, operation.stream, op);

@@ -67,7 +67,7 @@ macro_rules! values {
         entry_points! {$(
             fn $wait | $wait_ptsz as null (stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
                 let value = Value { address, value: value.into(), wide: $wide };
-                perform(null, stream, &[Operation::Wait(value, flags)])
+                perform(null, stream, &[MemoryOperation::Wait(value, flags)])
             }
 
             fn $write | $write_ptsz as null (stream: CUstream, address: CUdeviceptr, value: $kind, flags: c_uint) {
@@ -76,7 +76,7 @@ macro_rules! values {
                 if flags & !$flags != 0 {
                     return Err(CudaError::InvalidValue);
                 }
-                perform(null, stream, &[Operation::Write(value, flags)])
+                perform(null, stream, &[MemoryOperation::Write(value, flags)])
             }
         )*}
     };
@@ -119,7 +119,7 @@ pub(in crate::driver) struct BatchOperation {
 
 /// One operation with the flags that it was given.
 #[derive(Clone, Copy, Debug)]
-enum Operation {
+enum MemoryOperation {
     Wait(Value, c_uint),
     Write(Value, c_uint),
     /// A barrier, or a flush of what other devices wrote: operations of a stream are ordered here as they are.
@@ -147,7 +147,7 @@ unsafe fn batch(
 }
 
 impl BatchOperation {
-    fn decode(self) -> Result<Operation, CudaError> {
+    fn decode(self) -> Result<MemoryOperation, CudaError> {
         let narrow = Value {
             address: self.address,
             value: self.value & u64::from(u32::MAX),
@@ -159,17 +159,21 @@ impl BatchOperation {
             ..narrow
         };
         match self.operation {
-            1 => Ok(Operation::Wait(narrow, self.flags)),
-            2 => Ok(Operation::Write(narrow, self.flags)),
-            4 => Ok(Operation::Wait(wide, self.flags)),
-            5 => Ok(Operation::Write(wide, self.flags)),
-            3 | 6 => Ok(Operation::Nothing),
+            1 => Ok(MemoryOperation::Wait(narrow, self.flags)),
+            2 => Ok(MemoryOperation::Write(narrow, self.flags)),
+            4 => Ok(MemoryOperation::Wait(wide, self.flags)),
+            5 => Ok(MemoryOperation::Write(wide, self.flags)),
+            3 | 6 => Ok(MemoryOperation::Nothing),
             _ => Err(CudaError::InvalidValue),
         }
     }
 }
 
-fn perform(null: NullStream, stream: CUstream, operations: &[Operation]) -> Result<(), CudaError> {
+fn perform(
+    null: NullStream,
+    stream: CUstream,
+    operations: &[MemoryOperation],
+) -> Result<(), CudaError> {
     call(Cost::Wait, |call| {
         let stream = call.stream(stream, null)?;
         for operation in operations {
@@ -183,16 +187,18 @@ fn perform(null: NullStream, stream: CUstream, operations: &[Operation]) -> Resu
         }
         for operation in operations {
             match *operation {
-                Operation::Wait(value, flags) => call.submit_value_wait(stream, value, flags)?,
-                Operation::Write(value, _) => call.submit_value_write(stream, value)?,
-                Operation::Nothing => {}
+                MemoryOperation::Wait(value, flags) => {
+                    call.submit_value_wait(stream, value, flags)?
+                }
+                MemoryOperation::Write(value, _) => call.submit_value_write(stream, value)?,
+                MemoryOperation::Nothing => {}
             }
         }
         Ok(())
     })
 }
 
-impl Operation {
+impl MemoryOperation {
     fn check(self, memory: &AddressSpace) -> Result<(), CudaError> {
         /// `CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER`.
         const NO_BARRIER: c_uint = 1;
@@ -342,7 +348,7 @@ impl Call {
                 .filter(|other| other.stream == wait.stream);
             crate::say!(
                 "  {wait}: {}, and {} of the stream's operations wait behind it",
-                Found(found),
+                CurrentValue(found),
                 behind.count() - 1
             );
             self.poison(wait.context, CudaError::LaunchTimeout);
@@ -433,9 +439,9 @@ impl fmt::Display for ValueWait {
 }
 
 /// What is in memory, for a message.
-struct Found(Option<u64>);
+struct CurrentValue(Option<u64>);
 
-impl fmt::Display for Found {
+impl fmt::Display for CurrentValue {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self.0 {
             Some(found) => write!(f, "there is {found:#x}"),

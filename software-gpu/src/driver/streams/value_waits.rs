@@ -96,7 +96,7 @@ impl ValueWaits {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::{Profile, Time, Timeline, Work};
+    use crate::timeline::{OperationStage, Profile, Time, Timeline};
 
     const DEVICE: u64 = 1 << 48;
 
@@ -107,7 +107,7 @@ mod tests {
         let mut waits = ValueWaits::default();
         let mut ops = Vec::new();
         for index in 0..count {
-            let op = timeline.submit(stream, Time::ZERO, Work::Marker, &[]);
+            let op = timeline.submit(stream, Time::ZERO, OperationStage::Marker, &[]);
             waits.insert(op, ValueWait::at(first + 4 * index));
             ops.push(op);
         }

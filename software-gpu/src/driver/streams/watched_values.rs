@@ -20,15 +20,15 @@ use crate::order::ValueId;
 use crate::timeline::OpId;
 
 /// Address and width.
-type Place = (CUdeviceptr, bool);
+type WatchedWord = (CUdeviceptr, bool);
 
 #[derive(Debug, Default)]
 pub(in crate::driver) struct WatchedValues {
-    places: BTreeMap<Place, Watched>,
+    places: BTreeMap<WatchedWord, Watched>,
     /// Those in page-locked memory.
-    of_host: BTreeSet<Place>,
+    of_host: BTreeSet<WatchedWord>,
     /// The subset of `of_host` with pending waits or writes.
-    pending_of_host: BTreeSet<Place>,
+    pending_of_host: BTreeSet<WatchedWord>,
     given: u64,
     /// Compact when `places` reaches this length.
     room: usize,

@@ -11,8 +11,8 @@ mod world;
 
 use std::env;
 
-use steps::{Random, Step};
-use world::World;
+use steps::{ProgramStep, SeededRandom};
+use world::TestState;
 
 fn from_environment(name: &str, default: u64) -> u64 {
     env::var(name).map_or(default, |value| {
@@ -23,7 +23,7 @@ fn from_environment(name: &str, default: u64) -> u64 {
 }
 
 /// Leaves out steps as long as the program still fails.
-fn shrink(world: &mut World, mut program: Vec<Step>) -> Vec<Step> {
+fn shrink(world: &mut TestState, mut program: Vec<ProgramStep>) -> Vec<ProgramStep> {
     let mut at = 0;
     while at < program.len() {
         let mut shorter = program.clone();
@@ -38,7 +38,7 @@ fn shrink(world: &mut World, mut program: Vec<Step>) -> Vec<Step> {
     program
 }
 
-fn report(world: &mut World, seed: u64, program: Vec<Step>) -> ! {
+fn report(world: &mut TestState, seed: u64, program: Vec<ProgramStep>) -> ! {
     let program = shrink(world, program);
     eprintln!("seed {seed}:");
     program.iter().for_each(|step| eprintln!("  {step:?}"));
@@ -54,10 +54,10 @@ fn the_driver_and_its_checker_keep_the_rules() {
         from_environment("ORDER_PROGRAMS", 2_000),
         from_environment("ORDER_SEED", 1),
     );
-    let mut world = World::new();
+    let mut world = TestState::new();
     let mut racy = 0;
     for seed in first..first + programs {
-        let program = Random(fastrand::Rng::with_seed(seed)).program();
+        let program = SeededRandom(fastrand::Rng::with_seed(seed)).program();
         match world.run(&program) {
             Ok(races) => racy += u64::from(races),
             Err(_) => report(&mut world, seed, program),

@@ -2,12 +2,12 @@
 
 use std::collections::BTreeSet;
 
-pub type Node = usize;
+pub type NodeNumber = usize;
 
 /// What a node does to one place: a buffer of the device or of the host, or a flag.
 #[derive(Clone, Copy, Debug)]
-pub struct Access {
-    pub node: Node,
+pub struct NodeAccess {
+    pub node: NodeNumber,
     pub place: usize,
     pub does: Does,
 }
@@ -21,7 +21,7 @@ pub enum Does {
 
 /// What has happened to memory, for the values in the end.
 #[derive(Clone, Copy, Debug)]
-pub enum Change {
+pub enum MemoryChange {
     Value(u8),
     From(usize),
 }
@@ -32,43 +32,43 @@ pub struct Rules {
     pub step: usize,
     /// Of each node.
     pub steps: Vec<usize>,
-    after: Vec<Vec<Node>>,
-    accesses: Vec<Access>,
-    changes: Vec<(Node, usize, Change)>,
+    after: Vec<Vec<NodeNumber>>,
+    accesses: Vec<NodeAccess>,
+    changes: Vec<(NodeNumber, usize, MemoryChange)>,
 }
 
 impl Rules {
-    pub fn node(&mut self, after: impl IntoIterator<Item = Node>) -> Node {
+    pub fn node(&mut self, after: impl IntoIterator<Item = NodeNumber>) -> NodeNumber {
         self.after.push(after.into_iter().collect());
         self.steps.push(self.step);
         self.after.len() - 1
     }
 
     /// A node learns later what else it comes after.
-    pub fn comes_after(&mut self, node: Node, other: impl IntoIterator<Item = Node>) {
+    pub fn comes_after(&mut self, node: NodeNumber, other: impl IntoIterator<Item = NodeNumber>) {
         self.after[node].extend(other);
     }
 
-    pub fn reads(&mut self, node: Node, place: usize) {
+    pub fn reads(&mut self, node: NodeNumber, place: usize) {
         self.accesses(node, place, Does::Read);
     }
 
     /// As the write of a value and the wait for one.
-    pub fn updates(&mut self, node: Node, place: usize) {
+    pub fn updates(&mut self, node: NodeNumber, place: usize) {
         self.accesses(node, place, Does::Atomic);
     }
 
-    pub fn writes(&mut self, node: Node, place: usize, change: Change) {
+    pub fn writes(&mut self, node: NodeNumber, place: usize, change: MemoryChange) {
         self.accesses(node, place, Does::Write);
         self.changes.push((node, place, change));
     }
 
-    fn accesses(&mut self, node: Node, place: usize, does: Does) {
-        self.accesses.push(Access { node, place, does });
+    fn accesses(&mut self, node: NodeNumber, place: usize, does: Does) {
+        self.accesses.push(NodeAccess { node, place, does });
     }
 
     /// The nodes that come before one of these, themselves included.
-    pub fn before(&self, nodes: &[Node]) -> BTreeSet<Node> {
+    pub fn before(&self, nodes: &[NodeNumber]) -> BTreeSet<NodeNumber> {
         let mut all = BTreeSet::new();
         let mut open = nodes.to_vec();
         while let Some(node) = open.pop() {
@@ -84,7 +84,8 @@ impl Rules {
         let closure: Vec<_> = (0..self.after.len())
             .map(|node| self.before(&[node]))
             .collect();
-        let ordered = |a: Node, b: Node| closure[a].contains(&b) || closure[b].contains(&a);
+        let ordered =
+            |a: NodeNumber, b: NodeNumber| closure[a].contains(&b) || closure[b].contains(&a);
         let mut races = BTreeSet::new();
         for (index, a) in self.accesses.iter().enumerate() {
             for b in &self.accesses[..index] {
@@ -109,8 +110,8 @@ impl Rules {
         let mut values = vec![0; places];
         for (_, (_, place, change)) in changes {
             values[*place] = match change {
-                Change::Value(value) => *value,
-                Change::From(from) => values[*from],
+                MemoryChange::Value(value) => *value,
+                MemoryChange::From(from) => values[*from],
             };
         }
         values

@@ -14,7 +14,7 @@ pub const PINNED: usize = 2;
 /// One call of a program. A call that would block for ever, or makes no sense where it stands, is left out, so that any part
 /// of a program is a program.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum ProgramStep {
     Set {
         stream: usize,
         buffer: usize,
@@ -117,14 +117,14 @@ pub enum Step {
 }
 
 /// Numbers that are the same for the same seed.
-pub struct Random(pub fastrand::Rng);
+pub struct SeededRandom(pub fastrand::Rng);
 
-impl Random {
+impl SeededRandom {
     fn below(&mut self, bound: usize) -> usize {
         self.0.usize(..bound.max(1))
     }
 
-    fn step(&mut self) -> Step {
+    fn step(&mut self) -> ProgramStep {
         let (stream, event, flag) = (self.below(STREAMS), self.below(EVENTS), self.below(FLAGS));
         let (buffer, pinned, small) = (
             self.below(BUFFERS),
@@ -134,83 +134,83 @@ impl Random {
         let (value, write) = (1 + self.below(250) as u8, self.below(2) == 0);
         let named = (self.below(2) == 0).then_some(stream);
         match self.below(69) {
-            66..69 => Step::Count {
+            66..69 => ProgramStep::Count {
                 stream,
                 buffer: small,
                 value,
                 flag,
             },
-            64..66 => Step::ReadFlag { stream, flag },
-            0..8 => Step::Set {
+            64..66 => ProgramStep::ReadFlag { stream, flag },
+            0..8 => ProgramStep::Set {
                 stream,
                 buffer,
                 value,
             },
-            8..13 => Step::Copy {
+            8..13 => ProgramStep::Copy {
                 stream,
                 from: small,
                 to: self.below(BUFFERS - 1),
             },
-            13..15 => Step::ToHost {
+            13..15 => ProgramStep::ToHost {
                 stream,
                 buffer: small,
                 pinned,
             },
-            15..17 => Step::ToDevice {
+            15..17 => ProgramStep::ToDevice {
                 stream,
                 pinned,
                 buffer: small,
             },
-            17 => Step::PageableIn {
+            17 => ProgramStep::PageableIn {
                 stream: named,
                 buffer,
                 value,
             },
-            18 => Step::PageableOut {
+            18 => ProgramStep::PageableOut {
                 stream: named,
                 buffer,
             },
-            19..25 => Step::Kernel {
+            19..25 => ProgramStep::Kernel {
                 stream,
                 buffer: small,
                 value,
                 waits: [Waits::Never, Waits::BeforeTheStore, Waits::AfterTheStore][self.below(3)],
                 programmatic: write,
             },
-            25..33 => Step::Record { stream, event },
-            33..41 => Step::Wait { stream, event },
-            41..43 => Step::SynchroniseStream { stream },
-            43..45 => Step::SynchroniseEvent { event },
-            45 => Step::QueryEvent { event },
-            46 => Step::QueryStream { stream },
-            47 => Step::Elapsed {
+            25..33 => ProgramStep::Record { stream, event },
+            33..41 => ProgramStep::Wait { stream, event },
+            41..43 => ProgramStep::SynchroniseStream { stream },
+            43..45 => ProgramStep::SynchroniseEvent { event },
+            45 => ProgramStep::QueryEvent { event },
+            46 => ProgramStep::QueryStream { stream },
+            47 => ProgramStep::Elapsed {
                 start: event,
                 end: self.below(EVENTS),
             },
-            48 => Step::SynchroniseContext,
-            49..53 => Step::WriteValue { stream, flag },
-            53..58 => Step::WaitValue { stream, flag },
-            58 => Step::HostFunction {
+            48 => ProgramStep::SynchroniseContext,
+            49..53 => ProgramStep::WriteValue { stream, flag },
+            53..58 => ProgramStep::WaitValue { stream, flag },
+            58 => ProgramStep::HostFunction {
                 stream,
                 pinned,
                 write,
             },
-            59..62 => Step::HostAccess { pinned, write },
-            62 => Step::Threads {
+            59..62 => ProgramStep::HostAccess { pinned, write },
+            62 => ProgramStep::Threads {
                 memsets: [(buffer, value), (small, value / 2)],
                 waits: write,
             },
-            _ => Step::Exit,
+            _ => ProgramStep::Exit,
         }
     }
 
-    pub fn program(&mut self) -> Vec<Step> {
+    pub fn program(&mut self) -> Vec<ProgramStep> {
         let length = 3 + self.below(14);
         (0..length).map(|_| self.step()).collect()
     }
 }
 
-impl Step {
+impl ProgramStep {
     /// The stream of the operation that it gives to one.
     pub fn stream(&self) -> Option<usize> {
         match *self {

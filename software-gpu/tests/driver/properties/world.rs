@@ -11,8 +11,8 @@ use software_gpu::reports::Report;
 use software_gpu::{host, reports};
 
 use super::kernels::{self, PTX, Waits};
-use super::rules::{Change, Node, Rules};
-use super::steps::{BUFFERS, EVENTS, FLAGS, PINNED, STREAMS, Step};
+use super::rules::{MemoryChange, NodeNumber, Rules};
+use super::steps::{BUFFERS, EVENTS, FLAGS, PINNED, ProgramStep, STREAMS};
 use crate::driver_support::*;
 
 const SMALL: usize = 8;
@@ -26,7 +26,7 @@ const FIRST_FLAG: usize = PLACES + 1;
 const MARK: usize = 5;
 
 /// What outlives a program.
-pub struct World {
+pub struct TestState {
     driver: Driver,
     functions: [Handle; 4],
     buffers: [Address; BUFFERS],
@@ -41,23 +41,23 @@ pub struct World {
 }
 
 /// A program that runs.
-struct Run<'w> {
-    world: &'w mut World,
+struct ProgramRun<'w> {
+    world: &'w mut TestState,
     rules: Rules,
-    streams: [Stream; STREAMS],
-    events: [(Handle, Option<Node>); EVENTS],
+    streams: [TestStream; STREAMS],
+    events: [(Handle, Option<NodeNumber>); EVENTS],
     flags: [Flag; FLAGS],
     /// What the host has waited for and done.
-    host: Vec<Node>,
+    host: Vec<NodeNumber>,
     exited: bool,
 }
 
-struct Stream {
+struct TestStream {
     handle: Handle,
     kind: Kind,
-    nodes: Vec<Node>,
+    nodes: Vec<NodeNumber>,
     /// What the kernel that was given last began after, if nothing came since.
-    kernel: Option<Node>,
+    kernel: Option<NodeNumber>,
 }
 
 #[derive(Clone, Copy, PartialEq)]
@@ -70,13 +70,13 @@ enum Kind {
 #[derive(Default)]
 struct Flag {
     /// The stream that writes it and its first write, which releases the waits; the host has no stream.
-    writer: Option<(Option<usize>, Vec<Node>)>,
+    writer: Option<(Option<usize>, Vec<NodeNumber>)>,
     value: u32,
     /// A wait that nothing releases yet.
-    open: Option<Node>,
+    open: Option<NodeNumber>,
 }
 
-impl World {
+impl TestState {
     pub fn new() -> Self {
         let driver = Driver::new();
         let module = driver.module(PTX).expect("the kernels load");
@@ -103,7 +103,7 @@ impl World {
     }
 
     /// Whether the program has races, or how the driver differs from the rules.
-    pub fn run(&mut self, program: &[Step]) -> Result<bool, String> {
+    pub fn run(&mut self, program: &[ProgramStep]) -> Result<bool, String> {
         for (buffer, address) in self.buffers.iter().enumerate() {
             self.driver
                 .set(*address, 0, bytes(buffer), LEGACY)
@@ -113,7 +113,7 @@ impl World {
         self.pinned.iter().for_each(|pinned| pinned.fill(0));
         self.flags.fill(0);
         activity::start();
-        let mut run = Run::new(self);
+        let mut run = ProgramRun::new(self);
         // Reports that say the same become one only within a step.
         let mut found = Vec::new();
         let mut host = Vec::new();
@@ -159,7 +159,11 @@ struct Times {
 }
 
 impl Times {
-    fn new(program: &[Step], host: &[(Duration, Duration)], activities: &[Activity]) -> Self {
+    fn new(
+        program: &[ProgramStep],
+        host: &[(Duration, Duration)],
+        activities: &[Activity],
+    ) -> Self {
         let is_mark = |activity: &&Activity| activity.bytes == MARK as u64;
         let marks = activities.iter().filter(is_mark);
         let mut marks: Vec<u64> = marks.map(|activity| activity.correlation).collect();
@@ -168,9 +172,9 @@ impl Times {
             .iter()
             .zip(host)
             .map(|(step, (from, to))| match step {
-                Step::HostAccess { .. } => (from.as_nanos() as u64, to.as_nanos() as u64),
+                ProgramStep::HostAccess { .. } => (from.as_nanos() as u64, to.as_nanos() as u64),
                 // There are no records of these.
-                Step::WriteValue { .. } | Step::WaitValue { .. } => (0, u64::MAX),
+                ProgramStep::WriteValue { .. } | ProgramStep::WaitValue { .. } => (0, u64::MAX),
                 _ => (u64::MAX, 0),
             });
         let begun = begun.collect();
@@ -199,7 +203,7 @@ impl Times {
 
 /// Whether each pair of a report is one that races, and for each pair that races a report names the later one.
 fn check_pairs(
-    program: &[Step],
+    program: &[ProgramStep],
     racing: &BTreeSet<(usize, usize)>,
     times: &Times,
     found: &[Report],
@@ -216,7 +220,7 @@ fn check_pairs(
             .iter()
             .map(|operation| times.step(*operation))
             .collect();
-        let is_of_host = |step: usize| matches!(program[step], Step::HostAccess { .. });
+        let is_of_host = |step: usize| matches!(program[step], ProgramStep::HostAccess { .. });
         let pair = match steps.as_deref() {
             Some([a, b]) => racing.get(&(*a, *b)).copied(),
             Some([a]) => racing
@@ -244,8 +248,8 @@ fn bytes(buffer: usize) -> usize {
     if buffer == BUFFERS - 1 { LARGE } else { SMALL }
 }
 
-impl<'w> Run<'w> {
-    fn new(world: &'w mut World) -> Self {
+impl<'w> ProgramRun<'w> {
+    fn new(world: &'w mut TestState) -> Self {
         let kinds = [
             Kind::Legacy,
             Kind::Blocking,
@@ -253,7 +257,7 @@ impl<'w> Run<'w> {
             Kind::Free,
             Kind::Free,
         ];
-        let streams = kinds.map(|kind| Stream {
+        let streams = kinds.map(|kind| TestStream {
             handle: match kind {
                 Kind::Legacy => LEGACY,
                 Kind::Blocking => world.driver.stream(0),
@@ -307,7 +311,7 @@ impl<'w> Run<'w> {
     }
 
     /// What comes before something that is given to the stream now, by other rules than its own order.
-    fn outside(&self, stream: usize) -> Vec<Node> {
+    fn outside(&self, stream: usize) -> Vec<NodeNumber> {
         let implied = match self.streams[stream].kind {
             Kind::Legacy => Some(Kind::Blocking),
             Kind::Blocking => Some(Kind::Legacy),
@@ -319,14 +323,14 @@ impl<'w> Run<'w> {
         self.host.iter().chain(implied).copied().collect()
     }
 
-    fn next(&self, stream: usize) -> Vec<Node> {
+    fn next(&self, stream: usize) -> Vec<NodeNumber> {
         let mut before = self.outside(stream);
         before.extend(&self.streams[stream].nodes);
         before
     }
 
     /// Something in the stream, after its rules and `more`.
-    fn submit(&mut self, stream: usize, more: &[Node]) -> Node {
+    fn submit(&mut self, stream: usize, more: &[NodeNumber]) -> NodeNumber {
         let mut before = self.next(stream);
         before.extend(more);
         let node = self.rules.node(before);
@@ -336,14 +340,14 @@ impl<'w> Run<'w> {
         node
     }
 
-    fn host_node(&mut self) -> Node {
+    fn host_node(&mut self) -> NodeNumber {
         let node = self.rules.node(self.host.clone());
         self.host.push(node);
         node
     }
 
     /// What a synchronisation with the stream waits for.
-    fn content(&self, stream: usize) -> Vec<Node> {
+    fn content(&self, stream: usize) -> Vec<NodeNumber> {
         let own = &self.streams[stream];
         let mut nodes = own.nodes.clone();
         if own.kind == Kind::Legacy {
@@ -353,83 +357,83 @@ impl<'w> Run<'w> {
         nodes
     }
 
-    fn step(&mut self, step: &Step) {
+    fn step(&mut self, step: &ProgramStep) {
         if self.exited {
             return;
         }
         match *step {
-            Step::Set {
+            ProgramStep::Set {
                 stream,
                 buffer,
                 value,
             } => {
                 let node = self.submit(stream, &[]);
-                self.rules.writes(node, buffer, Change::Value(value));
+                self.rules.writes(node, buffer, MemoryChange::Value(value));
                 let (to, stream) = (self.world.buffers[buffer], self.streams[stream].handle);
                 let driver = &self.world.driver;
                 driver.set(to, value, bytes(buffer), stream).expect("set");
             }
-            Step::Copy { stream, from, to } => {
+            ProgramStep::Copy { stream, from, to } => {
                 if from == to {
                     return;
                 }
                 let node = self.submit(stream, &[]);
                 self.rules.reads(node, from);
-                self.rules.writes(node, to, Change::From(from));
+                self.rules.writes(node, to, MemoryChange::From(from));
                 let [from, to] = [from, to].map(|buffer| self.world.buffers[buffer]);
                 let stream = self.streams[stream].handle;
                 let driver = &self.world.driver;
                 driver.within_device(to, from, SMALL, stream).expect("copy");
             }
-            Step::ToHost {
+            ProgramStep::ToHost {
                 stream,
                 buffer,
                 pinned,
             } => {
                 let node = self.submit(stream, &[]);
                 self.rules.reads(node, buffer);
-                let change = Change::From(buffer);
+                let change = MemoryChange::From(buffer);
                 self.rules.writes(node, BUFFERS + pinned, change);
                 let to = self.world.pinned[pinned].pointer();
                 let (from, stream) = (self.world.buffers[buffer], self.streams[stream].handle);
                 let driver = &self.world.driver;
                 driver.to_host(to, from, SMALL, stream).expect("copy");
             }
-            Step::ToDevice {
+            ProgramStep::ToDevice {
                 stream,
                 pinned,
                 buffer,
             } => {
                 let node = self.submit(stream, &[]);
                 self.rules.reads(node, BUFFERS + pinned);
-                let change = Change::From(BUFFERS + pinned);
+                let change = MemoryChange::From(BUFFERS + pinned);
                 self.rules.writes(node, buffer, change);
                 let from = self.world.pinned[pinned].pointer();
                 let (to, stream) = (self.world.buffers[buffer], self.streams[stream].handle);
                 let driver = &self.world.driver;
                 driver.to_device(to, from, SMALL, stream).expect("copy");
             }
-            Step::PageableIn {
+            ProgramStep::PageableIn {
                 stream,
                 buffer,
                 value,
             } => self.pageable_in(stream, buffer, value),
-            Step::PageableOut { stream, buffer } => self.pageable_out(stream, buffer),
-            Step::Kernel {
+            ProgramStep::PageableOut { stream, buffer } => self.pageable_out(stream, buffer),
+            ProgramStep::Kernel {
                 stream,
                 buffer,
                 value,
                 waits,
                 programmatic,
             } => self.kernel(stream, (buffer, value), waits, programmatic),
-            Step::Record { stream, event } => {
+            ProgramStep::Record { stream, event } => {
                 let node = self.submit(stream, &[]);
                 self.events[event].1 = Some(node);
                 let event = self.events[event].0;
                 let stream = self.streams[stream].handle;
                 self.world.driver.record(event, stream).expect("record");
             }
-            Step::Wait { stream, event } => {
+            ProgramStep::Wait { stream, event } => {
                 let (handle, record) = self.events[event];
                 if let Some(record) = record {
                     self.submit(stream, &[record]);
@@ -437,48 +441,48 @@ impl<'w> Run<'w> {
                 let stream = self.streams[stream].handle;
                 self.world.driver.wait(stream, handle).expect("wait");
             }
-            Step::SynchroniseStream { stream } => self.synchronise_stream(stream),
-            Step::SynchroniseEvent { event } => {
+            ProgramStep::SynchroniseStream { stream } => self.synchronise_stream(stream),
+            ProgramStep::SynchroniseEvent { event } => {
                 self.release_all();
                 let (handle, record) = self.events[event];
                 self.host.extend(record);
                 let driver = &self.world.driver;
                 driver.event_synchronize(handle).expect("synchronise");
             }
-            Step::QueryEvent { event } => {
+            ProgramStep::QueryEvent { event } => {
                 let (handle, record) = self.events[event];
                 if self.world.driver.event_query(handle).is_ok() {
                     self.host.extend(record);
                 }
             }
-            Step::QueryStream { stream } => {
+            ProgramStep::QueryStream { stream } => {
                 let handle = self.streams[stream].handle;
                 if self.world.driver.stream_query(handle).is_ok() {
                     self.host.extend(self.content(stream));
                 }
             }
-            Step::Elapsed { start, end } => {
+            ProgramStep::Elapsed { start, end } => {
                 let [start, end] = [start, end].map(|event| self.events[event]);
                 if self.world.driver.elapsed(start.0, end.0).is_ok() {
                     self.host.extend(start.1);
                     self.host.extend(end.1);
                 }
             }
-            Step::SynchroniseContext => {
+            ProgramStep::SynchroniseContext => {
                 self.release_all();
                 let all = self.streams.iter().flat_map(|stream| &stream.nodes);
                 self.host.extend(all);
                 self.world.driver.synchronize().expect("synchronise");
             }
-            Step::WriteValue { stream, flag } => self.write_value(stream, flag),
-            Step::WaitValue { stream, flag } => self.wait_value(stream, flag),
-            Step::Count {
+            ProgramStep::WriteValue { stream, flag } => self.write_value(stream, flag),
+            ProgramStep::WaitValue { stream, flag } => self.wait_value(stream, flag),
+            ProgramStep::Count {
                 stream,
                 buffer,
                 value,
                 flag,
             } => self.count(stream, (buffer, value), flag),
-            Step::ReadFlag { stream, flag } => {
+            ProgramStep::ReadFlag { stream, flag } => {
                 let node = self.submit(stream, &[]);
                 self.rules.reads(node, FIRST_FLAG + flag);
                 let (to, from) = (self.world.flags_read[stream], self.flag_address(flag));
@@ -487,14 +491,14 @@ impl<'w> Run<'w> {
                 let driver = &self.world.driver;
                 driver.to_device(to, from, 4, stream).expect("copy");
             }
-            Step::HostFunction {
+            ProgramStep::HostFunction {
                 stream,
                 pinned,
                 write,
             } => self.host_function(stream, pinned, write),
-            Step::HostAccess { pinned, write } => self.host_access(pinned, write),
-            Step::Threads { memsets, waits } => self.threads(memsets, waits),
-            Step::Exit => {
+            ProgramStep::HostAccess { pinned, write } => self.host_access(pinned, write),
+            ProgramStep::Threads { memsets, waits } => self.threads(memsets, waits),
+            ProgramStep::Exit => {
                 self.release_all();
                 self.exited = true;
             }
@@ -508,7 +512,7 @@ impl<'w> Run<'w> {
             self.host.extend(self.content(0));
         }
         let node = self.submit(stream.unwrap_or(0), &[]);
-        self.rules.writes(node, buffer, Change::Value(value));
+        self.rules.writes(node, buffer, MemoryChange::Value(value));
         if stream.is_some() {
             // The call need not have taken the bytes when it returns.
             self.rules.reads(node, PAGEABLE);
@@ -533,7 +537,8 @@ impl<'w> Run<'w> {
         self.release_all();
         let node = self.submit(stream.unwrap_or(0), &[]);
         self.rules.reads(node, buffer);
-        self.rules.writes(node, PAGEABLE, Change::From(buffer));
+        self.rules
+            .writes(node, PAGEABLE, MemoryChange::From(buffer));
         let world = &mut *self.world;
         let (from, to) = (world.buffers[buffer], world.pageable.as_mut_ptr());
         match stream {
@@ -572,7 +577,8 @@ impl<'w> Run<'w> {
         };
         let is_late = waits == Waits::BeforeTheStore;
         let stores = self.rules.node([if is_late { after_all } else { begins }]);
-        self.rules.writes(stores, buffer, Change::Value(value));
+        self.rules
+            .writes(stores, buffer, MemoryChange::Value(value));
         self.submit(stream, &[stores]);
         // The next one may begin when all threads of this one have waited, or when it begins itself.
         let waits_at_all = waits != Waits::Never;
@@ -611,7 +617,7 @@ impl<'w> Run<'w> {
     }
 
     /// The node of this stream writes the next value of the flag.
-    fn writes_value(&mut self, node: Node, stream: usize, flag: usize) {
+    fn writes_value(&mut self, node: NodeNumber, stream: usize, flag: usize) {
         self.rules.updates(node, FIRST_FLAG + flag);
         let own = &mut self.flags[flag];
         own.value += 1;
@@ -644,11 +650,11 @@ impl<'w> Run<'w> {
         let begins = self.rules.node(self.next(stream));
         let node = self.submit(stream, &[begins]);
         self.streams[stream].kernel = Some(begins);
-        self.rules.writes(node, buffer, Change::Value(value));
+        self.rules.writes(node, buffer, MemoryChange::Value(value));
         self.writes_value(node, stream, flag);
         let value = u64::from_ne_bytes([value; 8]);
         let (out, counter) = (self.world.buffers[buffer], self.flag_address(flag));
-        let arguments: [&dyn Argument; 3] = [&out, &value, &counter];
+        let arguments: [&dyn LaunchArgument; 3] = [&out, &value, &counter];
         let (function, stream) = (self.world.functions[3], self.streams[stream].handle);
         let launched = self.world.driver.launch(function, 1, 1, stream, &arguments);
         launched.expect("cuLaunchKernel");
@@ -698,7 +704,7 @@ impl<'w> Run<'w> {
         let place = BUFFERS + pinned;
         if write {
             // It says so and changes nothing.
-            self.rules.writes(node, place, Change::From(place));
+            self.rules.writes(node, place, MemoryChange::From(place));
         } else {
             self.rules.reads(node, place);
         }
@@ -714,7 +720,7 @@ impl<'w> Run<'w> {
         let (node, place) = (self.host_node(), BUFFERS + pinned);
         let memory = self.world.pinned[pinned].pointer();
         if write {
-            self.rules.writes(node, place, Change::From(place));
+            self.rules.writes(node, place, MemoryChange::From(place));
             host::writes(memory, SMALL);
         } else {
             self.rules.reads(node, place);
@@ -729,7 +735,7 @@ impl<'w> Run<'w> {
         for (thread, (buffer, value)) in memsets.into_iter().enumerate() {
             let stream = STREAMS - 2 + thread;
             let node = self.submit(stream, &[]);
-            self.rules.writes(node, buffer, Change::Value(value));
+            self.rules.writes(node, buffer, MemoryChange::Value(value));
             if waits {
                 known.extend(self.content(stream));
             }

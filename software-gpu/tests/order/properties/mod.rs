@@ -12,8 +12,8 @@ use std::collections::BTreeMap;
 use std::env;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-use software_gpu::order::Rule;
-use steps::{Random, Step};
+use software_gpu::order::OrderRule;
+use steps::{ProgramStep, SeededRandom};
 use world::run;
 
 fn from_environment(name: &str, default: u64) -> u64 {
@@ -30,7 +30,7 @@ fn room(seed: u64) -> usize {
 }
 
 /// Which rules were broken, or how checker and oracle differ.
-fn check(program: &[Step], room: usize) -> Result<Vec<Rule>, String> {
+fn check(program: &[ProgramStep], room: usize) -> Result<Vec<OrderRule>, String> {
     match catch_unwind(AssertUnwindSafe(|| run(program, room))) {
         Ok(outcome) => outcome.map_err(|difference| difference.to_string()),
         Err(_) => Err("panic".to_owned()),
@@ -38,7 +38,7 @@ fn check(program: &[Step], room: usize) -> Result<Vec<Rule>, String> {
 }
 
 /// Leaves out steps as long as the program still fails.
-fn shrink(mut program: Vec<Step>, room: usize) -> Vec<Step> {
+fn shrink(mut program: Vec<ProgramStep>, room: usize) -> Vec<ProgramStep> {
     let mut part = program.len() / 2;
     while part > 0 {
         let mut at = 0;
@@ -59,7 +59,7 @@ fn shrink(mut program: Vec<Step>, room: usize) -> Vec<Step> {
     program
 }
 
-fn report(seed: u64, program: Vec<Step>) -> ! {
+fn report(seed: u64, program: Vec<ProgramStep>) -> ! {
     let program = shrink(program, room(seed));
     eprintln!("seed {seed}:");
     program.iter().for_each(|step| eprintln!("  {step:?}"));
@@ -78,7 +78,7 @@ fn the_checker_finds_what_the_oracle_finds() {
     let mut broken: BTreeMap<_, u64> = BTreeMap::new();
     let mut silent = 0;
     for seed in first..first + programs {
-        let program = Random(fastrand::Rng::with_seed(seed)).program();
+        let program = SeededRandom(fastrand::Rng::with_seed(seed)).program();
         let rules = check(&program, room(seed)).unwrap_or_else(|_| report(seed, program));
         silent += u64::from(rules.is_empty());
         rules

@@ -4,17 +4,17 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use software_gpu::memory::Accesses;
-use software_gpu::order::Rule;
+use software_gpu::order::OrderRule;
 
 /// A node of the graph: an operation, a wait, or something that a host thread did.
-pub type Node = usize;
+pub type NodeNumber = usize;
 
 /// What one rule of the checker must have found.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
-    pub rule: Rule,
-    pub first: Node,
-    pub second: Node,
+    pub rule: OrderRule,
+    pub first: NodeNumber,
+    pub second: NodeNumber,
     pub bytes: Range<u64>,
 }
 
@@ -27,7 +27,7 @@ struct Touch {
 }
 
 struct Executed {
-    node: Node,
+    node: NodeNumber,
     /// Of each byte: its address, how it was touched, and as part of which allocation.
     bytes: Vec<(u64, Touch, Option<usize>)>,
 }
@@ -35,8 +35,8 @@ struct Executed {
 struct Allocation {
     range: Range<u64>,
     since: usize,
-    birth: Option<Node>,
-    death: Option<Node>,
+    birth: Option<NodeNumber>,
+    death: Option<NodeNumber>,
     /// It is not yet known what the free comes after.
     death_is_open: bool,
     /// Bytes that were freed without stream order.
@@ -46,14 +46,14 @@ struct Allocation {
 #[derive(Default)]
 pub struct Oracle {
     /// The nodes that come before each node, itself included.
-    before: Vec<BTreeSet<Node>>,
+    before: Vec<BTreeSet<NodeNumber>>,
     executed: Vec<Executed>,
     allocations: Vec<Allocation>,
 }
 
 impl Oracle {
     /// A new node behind those nodes.
-    pub fn node(&mut self, after: impl IntoIterator<Item = Node>) -> Node {
+    pub fn node(&mut self, after: impl IntoIterator<Item = NodeNumber>) -> NodeNumber {
         let node = self.before.len();
         let mut before = BTreeSet::from([node]);
         for earlier in after {
@@ -64,7 +64,7 @@ impl Oracle {
     }
 
     /// The node, and whatever comes behind it, turns out to come after those nodes too.
-    pub fn comes_after(&mut self, node: Node, after: impl IntoIterator<Item = Node>) {
+    pub fn comes_after(&mut self, node: NodeNumber, after: impl IntoIterator<Item = NodeNumber>) {
         let mut learned = BTreeSet::new();
         for earlier in after {
             learned.extend(&self.before[earlier]);
@@ -74,7 +74,7 @@ impl Oracle {
     }
 
     /// The accesses of bytes of the range, by now, after which what finds them written comes.
-    pub fn writers(&self, range: &Range<u64>, called: usize) -> Vec<Node> {
+    pub fn writers(&self, range: &Range<u64>, called: usize) -> Vec<NodeNumber> {
         let owners: Vec<_> = range.clone().map(|byte| self.owner(byte, called)).collect();
         let writes = |(byte, touch, owner): &(u64, Touch, Option<usize>)| {
             (touch.write || touch.atomic)
@@ -86,11 +86,16 @@ impl Oracle {
         writers.map(|executed| executed.node).collect()
     }
 
-    pub fn is_before(&self, earlier: Node, later: Node) -> bool {
+    pub fn is_before(&self, earlier: NodeNumber, later: NodeNumber) -> bool {
         self.before[later].contains(&earlier)
     }
 
-    pub fn allocated(&mut self, range: Range<u64>, since: usize, birth: Option<Node>) -> usize {
+    pub fn allocated(
+        &mut self,
+        range: Range<u64>,
+        since: usize,
+        birth: Option<NodeNumber>,
+    ) -> usize {
         if birth.is_none() {
             self.freed(range.clone());
         }
@@ -121,12 +126,12 @@ impl Oracle {
     }
 
     /// The node frees the allocation, and learns what it comes after when it runs: [`pool_freed`](Self::pool_freed).
-    pub fn pool_freed_later(&mut self, allocation: usize, death: Node) {
+    pub fn pool_freed_later(&mut self, allocation: usize, death: NodeNumber) {
         self.allocations[allocation].death = Some(death);
         self.allocations[allocation].death_is_open = true;
     }
 
-    pub fn pool_freed(&mut self, allocation: usize, death: Node) -> Vec<Expected> {
+    pub fn pool_freed(&mut self, allocation: usize, death: NodeNumber) -> Vec<Expected> {
         self.allocations[allocation].death = None;
         self.allocations[allocation].death_is_open = false;
         let mut found = Vec::new();
@@ -134,7 +139,7 @@ impl Oracle {
         if let Some((rule, first)) = self.life(allocation, death, all.start) {
             found.push(expected(rule, first, death, all));
         }
-        let mut reported: Vec<Node> = Vec::new();
+        let mut reported: Vec<NodeNumber> = Vec::new();
         for earlier in self.executed.iter().rev() {
             let own = |(byte, _, owner): &(u64, Touch, Option<usize>)| {
                 (*owner == Some(allocation)).then_some((*byte, *owner))
@@ -142,7 +147,7 @@ impl Oracle {
             let bytes: Vec<_> = earlier.bytes.iter().filter_map(own).collect();
             if !bytes.is_empty() && self.is_reported(earlier.node, death, &mut reported) {
                 found.push(expected(
-                    Rule::FreedWithoutOrder,
+                    OrderRule::FreedWithoutOrder,
                     earlier.node,
                     death,
                     lowest(&bytes),
@@ -154,13 +159,23 @@ impl Oracle {
     }
 
     /// The operation `node`, submitted after `called` calls, is executed.
-    pub fn accessed(&mut self, node: Node, called: usize, accesses: &Accesses) -> Vec<Expected> {
+    pub fn accessed(
+        &mut self,
+        node: NodeNumber,
+        called: usize,
+        accesses: &Accesses,
+    ) -> Vec<Expected> {
         let bytes = self.touched(called, accesses);
         let (mut found, mut reported) = (Vec::new(), Vec::new());
         for earlier in self.executed.iter().rev() {
             let common = common(earlier, &bytes);
             if !common.is_empty() && self.is_reported(earlier.node, node, &mut reported) {
-                found.push(expected(Rule::Race, earlier.node, node, lowest(&common)));
+                found.push(expected(
+                    OrderRule::Race,
+                    earlier.node,
+                    node,
+                    lowest(&common),
+                ));
             }
         }
         for (at, (byte, _, owner)) in bytes.iter().enumerate() {
@@ -178,8 +193,13 @@ impl Oracle {
 
     /// Whether an earlier access that conflicts with that of `later` has to be reported: it is not ordered before, and no
     /// conflicting access after it was reported already.
-    fn is_reported(&self, earlier: Node, later: Node, reported: &mut Vec<Node>) -> bool {
-        let covered = |other: &Node| self.is_before(earlier, *other);
+    fn is_reported(
+        &self,
+        earlier: NodeNumber,
+        later: NodeNumber,
+        reported: &mut Vec<NodeNumber>,
+    ) -> bool {
+        let covered = |other: &NodeNumber| self.is_before(earlier, *other);
         let is_reported = !self.is_before(earlier, later) && !reported.iter().any(covered);
         if is_reported {
             reported.push(earlier);
@@ -210,16 +230,21 @@ impl Oracle {
     }
 
     /// What is wrong with a use of the allocation, if anything.
-    fn life(&self, allocation: usize, user: Node, byte: u64) -> Option<(Rule, Node)> {
+    fn life(
+        &self,
+        allocation: usize,
+        user: NodeNumber,
+        byte: u64,
+    ) -> Option<(OrderRule, NodeNumber)> {
         let own = &self.allocations[allocation];
         if let Some(birth) = own.birth
             && !self.is_before(birth, user)
         {
-            return Some((Rule::UsedBeforeAllocation, birth));
+            return Some((OrderRule::UsedBeforeAllocation, birth));
         }
         let death = own.death?;
         if self.is_before(death, user) {
-            return Some((Rule::UsedAfterFree, death));
+            return Some((OrderRule::UsedAfterFree, death));
         }
         if own.death_is_open || self.is_before(user, death) {
             return None;
@@ -228,9 +253,9 @@ impl Oracle {
             .iter()
             .any(|newer| newer.has(byte));
         let rule = if reused {
-            Rule::Reused
+            OrderRule::Reused
         } else {
-            Rule::FreedWithoutOrder
+            OrderRule::FreedWithoutOrder
         };
         Some((rule, death))
     }
@@ -242,7 +267,7 @@ impl Allocation {
     }
 }
 
-fn expected(rule: Rule, first: Node, second: Node, bytes: Range<u64>) -> Expected {
+fn expected(rule: OrderRule, first: NodeNumber, second: NodeNumber, bytes: Range<u64>) -> Expected {
     Expected {
         rule,
         first,

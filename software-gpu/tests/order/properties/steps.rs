@@ -18,7 +18,7 @@ pub const MEMORY: Range<u64> = 64..96;
 /// One call of a program. A call that makes no sense where it stands does nothing, so that any part of a program is a
 /// program.
 #[derive(Clone, Debug)]
-pub enum Step {
+pub enum ProgramStep {
     CreateStream {
         thread: u64,
         slot: usize,
@@ -145,9 +145,9 @@ pub enum Step {
 }
 
 /// Numbers that are the same for the same seed.
-pub struct Random(pub fastrand::Rng);
+pub struct SeededRandom(pub fastrand::Rng);
 
-impl Random {
+impl SeededRandom {
     pub fn below(&mut self, bound: u64) -> u64 {
         self.0.u64(..bound.max(1))
     }
@@ -200,104 +200,104 @@ impl Random {
         }
     }
 
-    fn graph(&mut self) -> Step {
+    fn graph(&mut self) -> ProgramStep {
         let count = 1 + self.below(5);
         let nodes = (0..count)
             .map(|_| (self.below(256) as u8, self.below(6) == 0, self.accesses()))
             .collect();
-        Step::Graph {
+        ProgramStep::Graph {
             thread: self.thread(),
             slot: self.slot(),
             nodes,
         }
     }
 
-    fn step(&mut self) -> Step {
+    fn step(&mut self) -> ProgramStep {
         let (thread, slot, choice) = (self.thread(), self.slot(), self.index(64));
         let event = self.below(EVENTS);
         let context = self.below(CONTEXTS);
         match self.below(83) {
-            64..68 => Step::HostFunction {
+            64..68 => ProgramStep::HostFunction {
                 thread,
                 slot,
                 accesses: self.accesses(),
             },
-            68..71 => Step::WriteValue {
+            68..71 => ProgramStep::WriteValue {
                 thread,
                 slot,
                 flag: self.index(FLAGS.len()),
             },
-            71..76 => Step::WaitValue {
+            71..76 => ProgramStep::WaitValue {
                 thread,
                 slot,
                 flag: self.index(FLAGS.len()),
             },
-            80..83 => Step::CountValue {
+            80..83 => ProgramStep::CountValue {
                 thread,
                 slot,
                 flag: self.index(FLAGS.len()),
             },
-            76 => Step::HostWritesValue {
+            76 => ProgramStep::HostWritesValue {
                 flag: self.index(FLAGS.len()),
             },
-            77..80 => Step::Acquire {
+            77..80 => ProgramStep::Acquire {
                 thread,
                 range: self.range(6),
             },
-            0..3 => Step::CreateStream {
+            0..3 => ProgramStep::CreateStream {
                 thread,
                 slot,
                 context,
                 kind: self.kind(),
             },
-            3..5 => Step::DestroyStream { slot },
-            5..17 => Step::Launch {
+            3..5 => ProgramStep::DestroyStream { slot },
+            5..17 => ProgramStep::Launch {
                 thread,
                 slot,
                 accesses: self.accesses(),
             },
             17..19 => self.graph(),
-            19..26 => Step::Execute { choice },
-            26..32 => Step::Record {
+            19..26 => ProgramStep::Execute { choice },
+            26..32 => ProgramStep::Record {
                 thread,
                 slot,
                 event,
             },
-            32..38 => Step::Wait {
+            32..38 => ProgramStep::Wait {
                 thread,
                 slot,
                 event,
             },
-            38 => Step::DestroyEvent { event },
-            39..41 => Step::SynchroniseStream { thread, slot },
-            41..43 => Step::QueryStream { thread, slot },
-            43..45 => Step::SynchroniseEvent { thread, event },
-            45 => Step::SynchroniseContext { thread, context },
-            46..48 => Step::SynchroniseOperation { thread, choice },
-            48..51 => Step::HostAccess {
+            38 => ProgramStep::DestroyEvent { event },
+            39..41 => ProgramStep::SynchroniseStream { thread, slot },
+            41..43 => ProgramStep::QueryStream { thread, slot },
+            43..45 => ProgramStep::SynchroniseEvent { thread, event },
+            45 => ProgramStep::SynchroniseContext { thread, context },
+            46..48 => ProgramStep::SynchroniseOperation { thread, choice },
+            48..51 => ProgramStep::HostAccess {
                 thread,
                 write: self.below(2) == 0,
                 range: self.range(6),
             },
-            51..53 => Step::StartThread {
+            51..53 => ProgramStep::StartThread {
                 parent: self.thread(),
                 thread,
             },
-            53 => Step::JoinThread {
+            53 => ProgramStep::JoinThread {
                 parent: self.thread(),
                 thread,
             },
-            54 => Step::Allocate {
+            54 => ProgramStep::Allocate {
                 range: self.range(8),
             },
-            55 => Step::Free { choice },
-            56..60 => Step::PoolAllocate {
+            55 => ProgramStep::Free { choice },
+            56..60 => ProgramStep::PoolAllocate {
                 thread,
                 slot,
                 range: self.range(12),
             },
-            63 => Step::HostPoolFree { thread, choice },
-            _ => Step::PoolFree {
+            63 => ProgramStep::HostPoolFree { thread, choice },
+            _ => ProgramStep::PoolFree {
                 thread,
                 slot,
                 choice,
@@ -306,9 +306,9 @@ impl Random {
     }
 
     /// A program, which begins with some streams.
-    pub fn program(&mut self) -> Vec<Step> {
-        let mut steps: Vec<Step> = (2..2 + self.index(5))
-            .map(|slot| Step::CreateStream {
+    pub fn program(&mut self) -> Vec<ProgramStep> {
+        let mut steps: Vec<ProgramStep> = (2..2 + self.index(5))
+            .map(|slot| ProgramStep::CreateStream {
                 thread: 0,
                 slot,
                 context: self.below(4) / 3,

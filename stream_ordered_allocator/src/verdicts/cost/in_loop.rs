@@ -13,13 +13,13 @@ const TOUCHED: usize = 1024;
 const START: Seed = Seed::new(0);
 
 /// A loop, and what its results are before it.
-struct Known<'s> {
+struct CheckedLoop<'s> {
     of: Loop<'s>,
     start: LockedBuffer<f32>,
     output: LockedBuffer<f32>,
 }
 
-impl<'s> Known<'s> {
+impl<'s> CheckedLoop<'s> {
     fn new(streams: &'s [Stream], touched: usize) -> anyhow::Result<Self> {
         let mut start = LockedBuffer::new(&0.0, streams.len() * touched)?;
         START.fill_f32(0, &mut start);
@@ -28,7 +28,7 @@ impl<'s> Known<'s> {
     }
 }
 
-impl Workload for Known<'_> {
+impl Workload for CheckedLoop<'_> {
     fn poison(&mut self) -> anyhow::Result<()> {
         let stream = &self.of.streams[0];
         // SAFETY: page-locked memory that outlives the copy.
@@ -59,7 +59,7 @@ pub fn touched(sizes: &[usize]) -> usize {
 /// The loops at each size.
 pub fn run(part: &mut Part, sizes: &[usize], streams: &[Stream]) -> anyhow::Result<()> {
     let touched = touched(sizes);
-    let mut work = Known::new(streams, touched)?;
+    let mut work = CheckedLoop::new(streams, touched)?;
     let plural = if streams.len() == 1 { "" } else { "s" };
     let group = Label::new(
         format!("loop/streams-{}", streams.len()),
@@ -78,23 +78,23 @@ pub fn run(part: &mut Part, sizes: &[usize], streams: &[Stream]) -> anyhow::Resu
             once.push(unsafe { DeviceBuffer::uninitialized(elements)? });
         }
         Ok([
-            timed_by_host(("malloc", "cuMemAlloc"), move |work: &mut Known| {
+            timed_by_host(("malloc", "cuMemAlloc"), move |work: &mut CheckedLoop| {
                 work.of.malloc(elements)
             })
             .waits(waits + 2 * STEPS),
-            timed_by_host("pool-threshold-0", move |work: &mut Known| {
+            timed_by_host("pool-threshold-0", move |work: &mut CheckedLoop| {
                 work.of.pool(elements, &returning)
             })
             .waits(waits),
-            timed_by_host("pool-threshold-max", move |work: &mut Known| {
+            timed_by_host("pool-threshold-max", move |work: &mut CheckedLoop| {
                 work.of.pool(elements, &keeping)
             })
             .waits(waits),
-            timed_by_host("pool-own-stream", move |work: &mut Known| {
+            timed_by_host("pool-own-stream", move |work: &mut CheckedLoop| {
                 work.of.pool(elements, &own_stream)
             })
             .waits(waits),
-            timed_by_host("once", move |work: &mut Known| work.of.once(&once)).waits(waits),
+            timed_by_host("once", move |work: &mut CheckedLoop| work.of.once(&once)).waits(waits),
         ])
     })?;
     part.say(format!(

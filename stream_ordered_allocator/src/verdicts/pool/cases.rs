@@ -5,26 +5,26 @@ use cuda_host::pool::Reuse;
 use examples_host::prelude::*;
 
 /// A free, and an allocation after it.
-pub struct Case<'c> {
+pub struct ReuseCase<'c> {
     id: &'static str,
     name: &'static str,
     policy: Option<Reuse>,
     without: Option<Given>,
-    body: Body<'c>,
+    body: CaseFunction<'c>,
 }
 
-type Body<'c> = Box<dyn Fn(&[Reuse]) -> anyhow::Result<Given> + 'c>;
+type CaseFunction<'c> = Box<dyn Fn(&[Reuse]) -> anyhow::Result<Given> + 'c>;
 
 /// A case in which the allocation gives the freed memory. `body` runs it with a pool of these policies.
 pub fn case<'c>(
     id: &'static str,
     name: &'static str,
     body: impl Fn(&[Reuse]) -> anyhow::Result<Given> + 'c,
-) -> Case<'c> {
-    Case { id, name, policy: None, without: None, body: Box::new(body) }
+) -> ReuseCase<'c> {
+    ReuseCase { id, name, policy: None, without: None, body: Box::new(body) }
 }
 
-impl Case<'_> {
+impl ReuseCase<'_> {
     /// It takes this policy.
     pub fn policy(mut self, policy: Reuse) -> Self {
         self.policy = Some(policy);
@@ -42,7 +42,7 @@ impl Case<'_> {
 ///
 /// # Errors
 /// What a case returns.
-pub fn judge(part: &mut Part, cases: [Case; 4]) -> anyhow::Result<()> {
+pub fn judge(part: &mut Part, cases: [ReuseCase; 4]) -> anyhow::Result<()> {
     let titles = ["another stream allocates", "policy", "with it alone", "with none"];
     let (mut table, mut all) = (Table::new(titles), Vec::new());
     for case in cases {
@@ -56,7 +56,7 @@ pub fn judge(part: &mut Part, cases: [Case; 4]) -> anyhow::Result<()> {
         if with == Given::NeverFull {
             continue;
         }
-        let Case { id, name, policy, .. } = case;
+        let ReuseCase { id, name, policy, .. } = case;
         let words = policy.map_or("no policy".to_owned(), |policy| policy.to_string());
         let freed = Given::Freed;
         let expected = truth(with == freed, with, freed);

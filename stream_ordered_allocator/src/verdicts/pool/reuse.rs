@@ -1,7 +1,7 @@
 //! Which stream gets memory that a stream has freed: an allocation behind a free, with one policy and with none.
 
 use super::cases::{self, case};
-use crate::pool::{BYTES, Next, Scene, alloc};
+use crate::pool::{BYTES, Next, TwoStreams, alloc};
 use crate::verdicts::given::Given;
 use cuda_host::pool::Reuse::{
     self, AllowInternalDependencies, AllowOpportunistic, FollowEventDependencies,
@@ -21,7 +21,7 @@ fn given(next: CudaResult<Next>, stream: &Stream) -> anyhow::Result<Given> {
 }
 
 /// Fills the pool, and asks for more.
-fn pool_full(scene: &Scene, pool: &MemoryPool) -> anyhow::Result<Given> {
+fn pool_full(scene: &TwoStreams, pool: &MemoryPool) -> anyhow::Result<Given> {
     let memory = alloc(pool, &scene.first)?;
     let mut others = Vec::new();
     loop {
@@ -55,7 +55,7 @@ fn in_pool(
 
 /// The cases, each in a pool of its own.
 pub fn run(part: &mut Part) -> anyhow::Result<()> {
-    let scene = &Scene::new()?;
+    let scene = &TwoStreams::new()?;
     let device = CurrentContext::get_device()?;
     let new = || MemoryPool::new(device); //     cuMemPoolCreate
     let limited = || MemoryPool::limited_to(device, LIMIT);

@@ -9,13 +9,13 @@ use crate::verdicts::pages;
 use examples_host::prelude::*;
 
 /// Decode steps, the layers' caches on the CPU, and what must come out.
-pub struct Known {
+pub struct CheckedAppend {
     pub of: Decode,
     on_cpu: Vec<Layer>,
     outputs: Outputs,
 }
 
-impl Known {
+impl CheckedAppend {
     pub fn new(prompt: usize, steps: usize, page_tokens: usize) -> anyhow::Result<Self> {
         let on_cpu: Vec<Layer> = (0..LAYERS).map(|n| Layer::new(n, prompt + steps)).collect();
         let queries = queries(steps, 1);
@@ -27,7 +27,7 @@ impl Known {
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedAppend {
     fn poison(&mut self) -> anyhow::Result<()> {
         self.of.layers.iter_mut().try_for_each(pages::poison)?;
         Ok(self.of.sequence.outputs.set_8(0xFF)?)

@@ -13,12 +13,12 @@ use examples_host::prelude::*;
 const APART: usize = 1 << 20;
 
 /// A sequence, and its cache on the CPU, by layer.
-pub struct Known {
+pub struct CheckedGrowth {
     pub of: Sequence,
     on_cpu: Vec<Layer>,
 }
 
-impl Known {
+impl CheckedGrowth {
     /// A sequence of `length` tokens that has none yet.
     pub fn new(number: usize, length: usize, page_tokens: usize) -> anyhow::Result<Self> {
         let (mut layers, mut on_cpu) = (Vec::new(), Vec::new());
@@ -54,7 +54,7 @@ impl Known {
 /// Adds what the pages of these sequences hold to what has been checked.
 pub fn add(
     checked: &mut Result<Checked, check::Mismatch>,
-    sequences: &[Known],
+    sequences: &[CheckedGrowth],
     growth: &Growth,
 ) -> anyhow::Result<()> {
     let mut sequences = sequences.iter();

@@ -1,6 +1,6 @@
 //! What a program's pieces of memory hold, and what its pool holds for them, step by step.
 
-use super::step::Step;
+use super::step::StepResult;
 use cuda_host::prelude::*;
 use cust::context::CurrentContext;
 use examples_host::call_times::CallTimes;
@@ -27,7 +27,7 @@ pub struct PoolUse<'p> {
     pool: &'p MemoryPool,
     /// Bytes of a piece.
     piece: u64,
-    steps: Vec<Step>,
+    steps: Vec<StepResult>,
 }
 
 impl<'p> PoolUse<'p> {
@@ -40,10 +40,10 @@ impl<'p> PoolUse<'p> {
     ///
     /// # Errors
     /// What the driver returns.
-    pub fn note(&mut self, name: &str, (pieces, filled): (usize, usize)) -> CudaResult<Step> {
+    pub fn note(&mut self, name: &str, (pieces, filled): (usize, usize)) -> CudaResult<StepResult> {
         CurrentContext::synchronize()?;
         let held = self.pool.statistics()?;
-        let step = Step {
+        let step = StepResult {
             name: name.to_owned(),
             filled: filled as u64,
             pieces: pieces as u64 * self.piece,
@@ -58,7 +58,7 @@ impl<'p> PoolUse<'p> {
     /// that may come would take.
     pub fn wastes_less_than(&self, waste: u64, largest: u64) -> Expected {
         let share = |filled: u64, of: u64| filled as f64 / of.max(1) as f64;
-        let empty = |step: &&Step| step.used.saturating_sub(step.filled);
+        let empty = |step: &&StepResult| step.used.saturating_sub(step.filled);
         let Some(most) = self.steps.iter().max_by_key(empty) else {
             return truth(false, "no step", "a step");
         };

@@ -5,7 +5,7 @@ use examples_host::prelude::*;
 
 /// What was found after a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Step {
+pub struct StepResult {
     pub name: String,
     /// Bytes of the pieces that hold data.
     pub filled: u64,
@@ -17,7 +17,7 @@ pub struct Step {
     pub reserved: u64,
 }
 
-impl Step {
+impl StepResult {
     /// That pieces were freed since then, and stayed in the pool.
     pub fn freed_since(&self, before: &Self) -> Expected {
         let holds = self.used < before.used && self.reserved == before.reserved;

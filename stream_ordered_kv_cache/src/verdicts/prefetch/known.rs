@@ -8,12 +8,12 @@ use crate::verdicts::pages;
 use examples_host::prelude::*;
 
 /// Decode steps, and what must come out.
-pub struct Known {
+pub struct CheckedPrefetch {
     pub of: Decode,
     outputs: Outputs,
 }
 
-impl Known {
+impl CheckedPrefetch {
     pub fn new(tokens: usize, page_tokens: usize, count: usize) -> anyhow::Result<Self> {
         let layers: Vec<Layer> = (0..LAYERS).map(|layer| Layer::new(layer, tokens)).collect();
         let queries = queries(STEPS, count);
@@ -28,7 +28,7 @@ impl Known {
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedPrefetch {
     fn poison(&mut self) -> anyhow::Result<()> {
         for slot in &mut self.of.slots {
             slot.pages.set_8(0xFF)?;

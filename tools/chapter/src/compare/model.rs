@@ -87,7 +87,7 @@ impl Judged {
 }
 
 /// One part of both.
-struct Part {
+struct PartComparison {
     name: String,
     held_out: bool,
     /// Why there is nothing to compare, if so.
@@ -95,7 +95,7 @@ struct Part {
     lines: Vec<Line>,
 }
 
-impl Part {
+impl PartComparison {
     fn new(target: &str, recorded: &RecordedPart, found: Option<&PartResults>) -> Self {
         let name = format!("{target}:{}", recorded.name);
         let absent = match found {
@@ -164,7 +164,7 @@ fn is_same_work(recorded: &RecordedPart, found: &PartResults) -> bool {
 /// Everything recorded on one device beside what was modelled.
 pub struct Comparison {
     device: String,
-    parts: Vec<Part>,
+    parts: Vec<PartComparison>,
 }
 
 impl Comparison {
@@ -181,7 +181,7 @@ impl Comparison {
                 // Several runs may hold the part, with several sizes.
                 found.sort_by_key(|found| !is_same_work(part, found));
                 let found = found.first().copied();
-                let mut part = Part::new(&one.target, part, found);
+                let mut part = PartComparison::new(&one.target, part, found);
                 part.held_out = held_out.contains(&part.name);
                 parts.push(part);
             }
@@ -339,7 +339,7 @@ impl Comparison {
     }
 }
 
-impl Part {
+impl PartComparison {
     /// Parts that show something else than times.
     fn is_empty_by_nature(&self) -> bool {
         self.absent.as_deref() == Some("times nothing")

@@ -1,6 +1,6 @@
 //! The kernels: the compiler for PTX, and whether the PTX in the workspace is up to date.
 
-use super::Finding;
+use super::ComponentState;
 use cuda_builder::{DEVICE_RUSTC, Toolchain};
 use std::path::Path;
 
@@ -8,10 +8,10 @@ use std::path::Path;
 mod modules;
 
 /// The device toolchain and the PTX of the workspace in this folder. Without a workspace, the PTX is part of the programs.
-pub fn findings(workspace: Option<&Path>) -> Vec<Finding> {
+pub fn findings(workspace: Option<&Path>) -> Vec<ComponentState> {
     let Some(workspace) = workspace else {
         let built_in = "built into the programs";
-        return vec![Finding::there("PTX", built_in)];
+        return vec![ComponentState::there("PTX", built_in)];
     };
     let toolchain = Toolchain::find();
     let (compiler, can_compile) = match &toolchain {
@@ -20,7 +20,7 @@ pub fn findings(workspace: Option<&Path>) -> Vec<Finding> {
                 "{}, rustc {DEVICE_RUSTC} with rust-src",
                 found.rustc.display()
             );
-            (Finding::there("device toolchain", state), true)
+            (ComponentState::there("device toolchain", state), true)
         }
         Err(tried) => {
             let advice = format!(
@@ -28,7 +28,7 @@ pub fn findings(workspace: Option<&Path>) -> Vec<Finding> {
                 tried.join("\n")
             );
             (
-                Finding::missing("device toolchain", "not found", advice),
+                ComponentState::missing("device toolchain", "not found", advice),
                 false,
             )
         }
@@ -36,7 +36,7 @@ pub fn findings(workspace: Option<&Path>) -> Vec<Finding> {
     vec![compiler, ptx(workspace, can_compile)]
 }
 
-fn ptx(workspace: &Path, can_compile: bool) -> Finding {
+fn ptx(workspace: &Path, can_compile: bool) -> ComponentState {
     let mut stale = Vec::new();
     for (name, module) in modules::of(&workspace.join("gpu-kernels")) {
         match module.is_up_to_date() {
@@ -44,20 +44,20 @@ fn ptx(workspace: &Path, can_compile: bool) -> Finding {
             Ok(false) => stale.push(name),
             Err(error) => {
                 let advice = "this clone of the workspace is incomplete";
-                return Finding::missing("PTX", error.to_string(), advice);
+                return ComponentState::missing("PTX", error.to_string(), advice);
             }
         }
     }
     if stale.is_empty() {
-        return Finding::there("PTX", "up to date with the kernels' sources");
+        return ComponentState::there("PTX", "up to date with the kernels' sources");
     }
     let state = format!("older than the kernels' sources: {}", stale.join(", "));
     let advice = match can_compile {
         true => "the next build compiles it; commit it with the sources",
         false => "`make toolchain` installs the compiler that the next build needs",
     };
-    Finding {
+    ComponentState {
         fatal: !can_compile,
-        ..Finding::missing("PTX", state, advice)
+        ..ComponentState::missing("PTX", state, advice)
     }
 }

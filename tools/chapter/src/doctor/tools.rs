@@ -1,32 +1,32 @@
 //! Tools of the CUDA toolkit, which no example needs.
 
-use super::Finding;
+use super::ComponentState;
 use std::env;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 /// nvcc and nsys.
-pub fn findings() -> Vec<Finding> {
+pub fn findings() -> Vec<ComponentState> {
     let nvcc = tool("nvcc").map_or_else(
         || {
-            Finding::missing(
+            ComponentState::missing(
                 "nvcc",
                 "not found",
                 "needed only for the comparison with CUDA C++; install the CUDA toolkit and put its bin folder on PATH",
             )
         },
-        |path| Finding::there("nvcc", versioned(&path)),
+        |path| ComponentState::there("nvcc", versioned(&path)),
     );
     let nsys = tool("nsys").map_or_else(
         || {
-            Finding::missing(
+            ComponentState::missing(
                 "nsys",
                 "not found",
                 "without it, `run --profile minimal` keeps the examples' own timelines only; Nsight Systems is part of the \
                  CUDA toolkit and of the package nsight-systems-cli",
             )
         },
-        |path| Finding::there("nsys", versioned(&path)),
+        |path| ComponentState::there("nsys", versioned(&path)),
     );
     vec![nvcc, nsys]
 }

@@ -21,7 +21,7 @@ mod record;
 mod recorded;
 mod update;
 
-pub use outcome::{Judgement, Outcome};
+pub use outcome::{Judgement, RunComparison};
 #[cfg(test)]
 pub use recorded::RecordedTime;
 pub use recorded::{Recorded, RecordedPart, recorded};
@@ -40,9 +40,9 @@ use std::path::Path;
 ///
 /// # Errors
 /// When there are expectations that cannot be read.
-pub fn check(runs: &[Results], folder: &Path) -> Result<Outcome, UsageError> {
+pub fn check(runs: &[Results], folder: &Path) -> Result<RunComparison, UsageError> {
     let targets = runs.iter().map(|run| check_one(run, folder));
-    Ok(Outcome {
+    Ok(RunComparison {
         targets: targets.collect::<Result<_, _>>()?,
     })
 }

@@ -206,12 +206,12 @@ fn coloured(judgement: &Judgement) -> String {
 
 /// All runs.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Outcome {
+pub struct RunComparison {
     /// In the order in which they were given.
     pub targets: Vec<TargetOutcome>,
 }
 
-impl Outcome {
+impl RunComparison {
     fn judgements(&self) -> impl Iterator<Item = &Judgement> {
         let parts = self.targets.iter().flat_map(|target| &target.parts);
         parts.map(|(_, judgement)| judgement)

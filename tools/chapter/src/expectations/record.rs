@@ -26,7 +26,7 @@ fn floor(runs: usize) -> f64 {
 }
 
 /// A part in a run, with the hash of what ran before it.
-pub struct Run<'a> {
+pub struct PartRun<'a> {
     /// The part.
     pub part: &'a PartResults,
     /// See [`after`].
@@ -43,11 +43,11 @@ pub fn part(
     let first = runs.first()?;
     match times {
         TimeSource::Modelled => {
-            let exact = |run: &Run<'_>| ExpectedPart {
+            let exact = |run: &PartRun<'_>| ExpectedPart {
                 after: Some(run.after.clone()),
                 ..modelled(run.part)
             };
-            let same = |run: &Run<'_>| exact(run) == exact(first);
+            let same = |run: &PartRun<'_>| exact(run) == exact(first);
             runs.iter().all(same).then_some(ExpectedPart {
                 runs: runs.len() as u32,
                 ..exact(first)

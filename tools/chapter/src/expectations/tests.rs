@@ -115,18 +115,18 @@ fn recorded(runs: &[Results]) -> TempDir {
     folder
 }
 
-fn judged(run: &Results, folder: &TempDir) -> Outcome {
+fn judged(run: &Results, folder: &TempDir) -> RunComparison {
     check(std::slice::from_ref(run), folder.path()).unwrap()
 }
 
 /// The lines that start with a word.
 /// The text of an outcome without its colours.
-fn plain_lines(outcome: &Outcome, all_of_it: bool) -> Vec<String> {
+fn plain_lines(outcome: &RunComparison, all_of_it: bool) -> Vec<String> {
     let lines = outcome.lines(all_of_it);
     lines.iter().map(|line| style::plain(line)).collect()
 }
 
-fn lines(outcome: &Outcome, word: &str) -> Vec<String> {
+fn lines(outcome: &RunComparison, word: &str) -> Vec<String> {
     let lines = plain_lines(outcome, false).into_iter();
     lines.filter(|line| line.starts_with(word)).collect()
 }

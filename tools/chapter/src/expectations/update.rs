@@ -1,7 +1,7 @@
 //! Recording new expectations.
 
 use super::form::{self, Expectations, ExpectedPart, VERSION};
-use super::record::{self, Run};
+use super::record::{self, PartRun};
 use super::{other_device, unfit};
 use anyhow::{Context, Result};
 use chapter_results::Results;
@@ -143,12 +143,12 @@ fn old_parts(path: &Path, run: &Results, lines: &mut Vec<String>) -> Result<Vec<
 /// The runs that did the work that most of them did: a part may choose its work by measuring, such as the number of chunks.
 /// The others are named.
 fn of_the_most_common_work<'r>(
-    runs: Vec<Run<'r>>,
+    runs: Vec<PartRun<'r>>,
     name: &str,
     lines: &mut Vec<String>,
-) -> Vec<Run<'r>> {
+) -> Vec<PartRun<'r>> {
     let count = |workload: &str| {
-        let same = |run: &&Run<'_>| run.part.workload == workload;
+        let same = |run: &&PartRun<'_>| run.part.workload == workload;
         runs.iter().filter(same).count()
     };
     // Of several that are as common, the first.
@@ -188,12 +188,13 @@ fn new_parts(
     for name in names {
         let all = runs.iter().flat_map(|run| {
             let parts = run.parts.iter().filter(|part| part.name == name);
-            parts.map(|part| Run {
+            parts.map(|part| PartRun {
                 part,
                 after: record::after(&run.parts, name),
             })
         });
-        let (held, broken): (Vec<Run<'_>>, Vec<Run<'_>>) = all.partition(|run| run.part.holds);
+        let (held, broken): (Vec<PartRun<'_>>, Vec<PartRun<'_>>) =
+            all.partition(|run| run.part.holds);
         if !broken.is_empty() {
             lines.push(format!(
                 "{target} {name}: {} of {} runs not recorded: the lesson did not hold",

@@ -1,6 +1,6 @@
 //! The HTML page: it needs no other file, no network and no script, and follows the reader's choice of light or dark.
 
-use super::{Report, TITLES, rows, take_aways};
+use super::{ChapterReport, TITLES, rows, take_aways};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
 use chapter_results::part::{Claim, PartResults};
@@ -8,7 +8,7 @@ use chapter_timeline::svg::{self, Chart, Form};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 /// The page. What comes from results is escaped.
-pub fn page(report: &Report<'_>) -> String {
+pub fn page(report: &ChapterReport<'_>) -> String {
     let title = "The lessons' results";
     let page = html! {
         (DOCTYPE)
@@ -37,7 +37,7 @@ pub fn page(report: &Report<'_>) -> String {
 }
 
 /// A line for each part, with a link to it.
-fn overview(report: &Report<'_>) -> Markup {
+fn overview(report: &ChapterReport<'_>) -> Markup {
     html! {
         div.wide { table {
             thead { tr { th { "target" } th { "part" } th { "lesson" } th { "expectations" } } }
@@ -70,7 +70,7 @@ fn overview(report: &Report<'_>) -> Markup {
     }
 }
 
-fn target(report: &Report<'_>, summary: &TargetSummary) -> Markup {
+fn target(report: &ChapterReport<'_>, summary: &TargetSummary) -> Markup {
     html! {
         section {
             h2 { (summary.name) }

@@ -1,6 +1,6 @@
 //! The same in Markdown, with charts in letters.
 
-use super::{Report, TITLES, rows, take_aways};
+use super::{ChapterReport, TITLES, rows, take_aways};
 use crate::expectations::Judgement;
 use crate::folder::TargetSummary;
 use chapter_results::intervals::Recording;
@@ -8,7 +8,7 @@ use chapter_results::part::{Claim, PartResults};
 use chapter_terminal::gantt::{Gantt, Rows};
 
 /// The text. What comes from results is escaped.
-pub fn text(report: &Report<'_>) -> String {
+pub fn text(report: &ChapterReport<'_>) -> String {
     let mut lines = vec!["# The lessons' results".to_owned(), String::new()];
     lines.push(escape(&report.summary.device));
     for device in report.devices() {
@@ -25,7 +25,7 @@ pub fn text(report: &Report<'_>) -> String {
     lines.join("\n")
 }
 
-fn target(lines: &mut Vec<String>, report: &Report<'_>, summary: &TargetSummary) {
+fn target(lines: &mut Vec<String>, report: &ChapterReport<'_>, summary: &TargetSummary) {
     lines.extend([String::new(), format!("## {}", escape(&summary.name))]);
     if let Some((results, judgements)) = report.target(&summary.name) {
         for (one, judgement) in results.parts.iter().zip(judgements) {

@@ -103,7 +103,7 @@ fn both_of(results: Results) -> [String; 2] {
     let results = [results];
     let outcome = expectations::check(&results, expected.path()).unwrap();
     let summary = summary();
-    let report = Report {
+    let report = ChapterReport {
         summary: &summary,
         results: &results,
         outcome: &outcome,

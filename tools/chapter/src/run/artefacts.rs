@@ -1,11 +1,11 @@
 //! What is kept of a target besides its results.
 
-use crate::run::process::{self, Ended, Order};
+use crate::run::process::{self, Ended, ProcessRequest};
 use crate::targets::Program;
 use anyhow::{Context, Result};
 use chapter_results::Results;
 use chapter_results::part::PartResults;
-use chapter_timeline::figure::{Source, figures};
+use chapter_timeline::figure::{FileTimelines, figures};
 use chapter_timeline::html;
 use chapter_timeline::svg::{self, Chart, Form};
 use chapter_trace::Trace;
@@ -25,7 +25,11 @@ pub fn timelines(folder: &Path, results: &Results) -> Result<()> {
     }
     let page = folder.join(format!("{}.html", results.example));
     let notes = [html::device_note(results)];
-    let text = html::page(&results.example, &notes, &figures(&[Source::of(results)]));
+    let text = html::page(
+        &results.example,
+        &notes,
+        &figures(&[FileTimelines::of(results)]),
+    );
     fs::write(&page, text).with_context(|| format!("cannot write {}", page.display()))?;
     let path = folder.join(format!("{}.trace.json", results.example));
     let write = || {
@@ -81,7 +85,7 @@ pub fn nsys(
     nsys: &Path,
     folder: &Path,
     program: &Program,
-    order: &Order,
+    order: &ProcessRequest,
     export: bool,
 ) -> Result<Option<String>> {
     let folder = folder.join("nsys");

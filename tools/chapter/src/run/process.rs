@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 /// What is asked of an example.
 #[derive(Clone, Debug)]
-pub struct Order<'a> {
+pub struct ProcessRequest<'a> {
     /// The device.
     pub device: &'a DeviceOptions,
     /// The parts to run; none for all.
@@ -46,7 +46,7 @@ impl Ended {
     }
 }
 
-impl Order<'_> {
+impl ProcessRequest<'_> {
     /// The arguments that say it.
     pub fn arguments(&self) -> Vec<String> {
         let mut arguments = self.device.arguments();
@@ -62,7 +62,12 @@ impl Order<'_> {
 ///
 /// # Errors
 /// It cannot be started or listened to.
-pub fn run(program: &Program, order: &Order, json: &Path, line: impl FnMut(&str)) -> Result<Ended> {
+pub fn run(
+    program: &Program,
+    order: &ProcessRequest,
+    json: &Path,
+    line: impl FnMut(&str),
+) -> Result<Ended> {
     let mut command = Command::new(&program.path);
     command.args(order.arguments()).arg("--json").arg(json);
     listen(command, line).with_context(|| format!("cannot run {}", program.path.display()))

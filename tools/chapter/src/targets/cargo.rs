@@ -33,12 +33,12 @@ pub struct Package {
 /// A line of `cargo build --message-format=json`: of a program, its name and its file.
 #[derive(Deserialize)]
 struct Message {
-    target: Option<Target>,
+    target: Option<CargoTarget>,
     executable: Option<PathBuf>,
 }
 
 #[derive(Deserialize)]
-struct Target {
+struct CargoTarget {
     name: String,
 }
 

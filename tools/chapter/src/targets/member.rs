@@ -28,7 +28,7 @@ pub struct Example {
     /// Names for what its parts show.
     pub demos: Vec<Demo>,
     /// Runs with arguments of their own on a GPU machine.
-    pub bundle: Vec<Run>,
+    pub bundle: Vec<NamedRun>,
     /// Runs under compute-sanitizer.
     pub sanitizer: Vec<SanitizerRun>,
 }
@@ -42,7 +42,7 @@ pub struct Metadata {
     #[serde(default)]
     demos: Vec<Demo>,
     #[serde(default)]
-    bundle: Vec<Run>,
+    bundle: Vec<NamedRun>,
     #[serde(default)]
     sanitizer: Vec<SanitizerRun>,
 }
@@ -63,7 +63,7 @@ pub struct Demo {
 /// A run with a name for its output.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 #[serde(deny_unknown_fields)]
-pub struct Run {
+pub struct NamedRun {
     /// The name.
     pub name: String,
     /// The example's arguments, without the device.
@@ -172,7 +172,7 @@ fn add(examples: &mut Vec<Example>, line: &str) -> Option<()> {
             part: words.next()?,
             arguments: words.collect(),
         }),
-        "run" => example.bundle.push(Run {
+        "run" => example.bundle.push(NamedRun {
             name: words.next()?,
             arguments: words.collect(),
         }),

@@ -20,7 +20,7 @@ pub fn text(timeline: &Recorded, most: usize) -> String {
         ..
     } = timeline;
     let analysis = analyse(recording, facts);
-    let page = Page {
+    let page = AnalysisPage {
         recording,
         source: time_source(recording),
     };
@@ -41,7 +41,7 @@ pub fn text(timeline: &Recorded, most: usize) -> String {
 pub fn summary(timeline: &Recorded) -> String {
     let recording = &timeline.recording;
     let analysis = analyse(recording, &timeline.facts);
-    let page = Page {
+    let page = AnalysisPage {
         recording,
         source: time_source(recording),
     };
@@ -66,12 +66,12 @@ fn time_source(recording: &Recording) -> TimeSource {
     }
 }
 
-struct Page<'a> {
+struct AnalysisPage<'a> {
     recording: &'a Recording,
     source: TimeSource,
 }
 
-impl Page<'_> {
+impl AnalysisPage<'_> {
     /// What the checkers found about these operations, whole.
     fn findings(&self) -> Option<String> {
         let texts = self

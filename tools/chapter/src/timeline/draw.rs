@@ -4,7 +4,7 @@ use super::source::Contents;
 use anyhow::Result;
 use chapter_results::new_file::NewFile;
 use chapter_terminal::UsageError;
-use chapter_timeline::figure::{Figure, Source, Timeline, figures};
+use chapter_timeline::figure::{FileTimelines, VariantFigure, VariantTimeline, figures};
 use chapter_timeline::html;
 use chapter_timeline::svg::{self, Chart, Form};
 use chapter_trace::Trace;
@@ -60,7 +60,7 @@ impl Drawings {
         let html = create("--html", &self.html)?;
         let svg = create("--svg", &self.svg)?;
         let trace = create("--trace", &self.trace)?;
-        let sources: Vec<Source<'_>> = files.iter().map(|file| source(file)).collect();
+        let sources: Vec<FileTimelines<'_>> = files.iter().map(|file| source(file)).collect();
         let figures = figures(&sources);
         let mut written = Vec::new();
         if let Some(file) = svg {
@@ -77,7 +77,7 @@ impl Drawings {
     }
 
     /// All variants of the one part that there must be.
-    fn picture(&self, figures: &[Figure<'_>]) -> Result<String, UsageError> {
+    fn picture(&self, figures: &[VariantFigure<'_>]) -> Result<String, UsageError> {
         let mut parts: Vec<&str> = figures.iter().map(|figure| figure.part).collect();
         parts.dedup();
         if parts.len() != 1 {
@@ -105,8 +105,8 @@ impl Drawings {
     }
 }
 
-fn source(contents: &Contents) -> Source<'_> {
-    let timelines = contents.timelines.iter().map(|recorded| Timeline {
+fn source(contents: &Contents) -> FileTimelines<'_> {
+    let timelines = contents.timelines.iter().map(|recorded| VariantTimeline {
         part: &recorded.part,
         question: &recorded.question,
         id: &recorded.variant.id,
@@ -115,7 +115,7 @@ fn source(contents: &Contents) -> Source<'_> {
         recording: &recorded.recording,
         facts: Some(&recorded.facts),
     });
-    Source {
+    FileTimelines {
         times: contents.times,
         device: contents.device.clone(),
         timelines: timelines.collect(),
@@ -127,7 +127,7 @@ fn write(file: NewFile, what: &str, text: &str) -> Result<String> {
     Ok(format!("{what} written to {}.", path.display()))
 }
 
-fn page(files: &[&Contents], figures: &[Figure<'_>]) -> String {
+fn page(files: &[&Contents], figures: &[VariantFigure<'_>]) -> String {
     let devices = files.iter().map(|file| file.device_note.clone());
     let notes = files.iter().flat_map(|file| file.notes.clone());
     let notes: Vec<String> = devices.chain(notes).collect();
@@ -135,7 +135,7 @@ fn page(files: &[&Contents], figures: &[Figure<'_>]) -> String {
     html::page(subject, &notes, figures)
 }
 
-fn chrome_trace(figures: &[Figure<'_>]) -> Trace {
+fn chrome_trace(figures: &[VariantFigure<'_>]) -> Trace {
     let mut trace = Trace::default();
     for figure in figures {
         for drawn in &figure.drawn {

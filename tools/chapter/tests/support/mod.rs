@@ -62,10 +62,10 @@ impl Chapter {
 }
 
 /// A part that a program pretends to have: its name, whether its claim holds, and what the device lacks for it.
-pub type Part<'a> = (&'a str, bool, Option<&'a str>);
+pub type FakePart<'a> = (&'a str, bool, Option<&'a str>);
 
 /// A script that describes itself and writes results of the parts that it is asked for, and ends as an example does.
-pub fn example(name: &str, parts: &[Part]) -> String {
+pub fn example(name: &str, parts: &[FakePart]) -> String {
     let described: Vec<String> = parts.iter().map(|part| described(part)).collect();
     let device = format!(
         r#"{{"present":{{"introduction":"Paper GPU. Times are modelled.","times":"modelled","fingerprint":{FINGERPRINT}}}}}"#
@@ -97,7 +97,7 @@ pub fn example(name: &str, parts: &[Part]) -> String {
 
 const FINGERPRINT: &str = r#"{"name":"Paper GPU","driver":"software GPU","cuda":"13.0","clock_mhz":1,"memory_clock_mhz":1,"multiprocessors":1}"#;
 
-fn described((name, _, lacking): &Part) -> String {
+fn described((name, _, lacking): &FakePart) -> String {
     let needs = lacking.map(|property| format!(r#"{{"property":"{property}","met":false}}"#));
     format!(
         r#"{{"name":"{name}","question":"Does {name} hold?","options":["--iterations"],"needs":[{}]}}"#,

@@ -1,7 +1,7 @@
 //! `cargo lab check`.
 
 use super::session::Session;
-use crate::attempt::Device;
+use crate::attempt::LabDevice;
 use crate::progress::Progress;
 use anyhow::Result;
 use chapter_terminal::{Exit, output, style};
@@ -11,7 +11,7 @@ use chapter_terminal::{Exit, output, style};
 pub struct CheckArguments {
     /// Where the labs run
     #[arg(long, value_enum, default_value = "software")]
-    device: Device,
+    device: LabDevice,
 }
 
 /// Tries all labs, a line each.

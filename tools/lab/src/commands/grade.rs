@@ -1,6 +1,6 @@
 //! `cargo lab grade`: submissions, each on its own, and what came out of them for people and for programs.
 
-use crate::attempt::Device;
+use crate::attempt::LabDevice;
 use crate::catalogue::Lab;
 use crate::grading::ledger::Ledger;
 use crate::grading::pace::Pace;
@@ -33,7 +33,7 @@ pub struct GradeArguments {
     out: PathBuf,
     /// Where the labs run
     #[arg(long, value_enum, default_value = "software")]
-    pub device: Device,
+    pub device: LabDevice,
     /// How many submissions are graded at the same time; without it, one per core
     #[arg(long)]
     jobs: Option<usize>,

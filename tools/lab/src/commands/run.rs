@@ -1,7 +1,7 @@
 //! `cargo lab run`.
 
 use super::session::Session;
-use crate::attempt::{Attempt, Device};
+use crate::attempt::{Attempt, LabDevice};
 use crate::catalogue::Lab;
 use crate::judge::Verdict;
 use crate::progress::Progress;
@@ -17,7 +17,7 @@ pub struct RunArguments {
     pub lab: Option<String>,
     /// Where it runs
     #[arg(long, value_enum, default_value = "software")]
-    pub device: Device,
+    pub device: LabDevice,
     /// Run the solution instead of the exercise
     #[arg(long)]
     pub solution: bool,

@@ -1,6 +1,6 @@
 //! What most commands need: the catalogue, a compiler, and a folder for programs.
 
-use crate::attempt::{Attempt, AttemptSetup, Device};
+use crate::attempt::{Attempt, AttemptSetup, LabDevice};
 use crate::catalogue::{self, Catalogue, Kind, Lab};
 use crate::compiler::Compilers;
 use crate::goal::Goal;
@@ -21,7 +21,7 @@ pub struct Session {
     /// That folder, where it is the session's own: dropped with it.
     _temporary: Option<TempDir>,
     /// The device.
-    pub device: Device,
+    pub device: LabDevice,
 }
 
 impl Session {
@@ -29,7 +29,7 @@ impl Session {
     ///
     /// # Errors
     /// Either is not possible.
-    pub fn open(device: Device) -> Result<Self> {
+    pub fn open(device: LabDevice) -> Result<Self> {
         let catalogue = Catalogue::read(&catalogue::root())?;
         let compilers = Compilers::prepare(&catalogue.root)?;
         let folder = catalogue.root.join("target/labs");
@@ -48,7 +48,7 @@ impl Session {
     ///
     /// # Errors
     /// The catalogue cannot be read.
-    pub fn with_programs(device: Device, programs: &Path) -> Result<Self> {
+    pub fn with_programs(device: LabDevice, programs: &Path) -> Result<Self> {
         let catalogue = Catalogue::read(&catalogue::root())?;
         let compilers = Compilers::replaced_by(&programs.canonicalize()?, &catalogue.root);
         let temporary = tempfile::Builder::new()

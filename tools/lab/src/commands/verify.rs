@@ -1,7 +1,7 @@
 //! `cargo lab verify`: each exercise fails as stated, each solution passes with full points.
 
 use super::session::Session;
-use crate::attempt::{Attempt, Device};
+use crate::attempt::{Attempt, LabDevice};
 use crate::catalogue::{Kind, Lab};
 use crate::goal::Goal;
 use crate::mistakes;
@@ -18,7 +18,7 @@ pub struct VerifyArguments {
     labs: Vec<String>,
     /// Where they run
     #[arg(long, value_enum, default_value = "software")]
-    device: Device,
+    device: LabDevice,
     /// Write the goals anew from the solutions
     #[arg(long)]
     update_goals: bool,
@@ -84,7 +84,7 @@ pub fn run(arguments: &VerifyArguments) -> Result<Exit> {
         "{} of {all} labs: the exercise fails as stated and the solution has full points",
         all - wrong
     ));
-    if !arguments.without_mistakes && arguments.device == Device::Software {
+    if !arguments.without_mistakes && arguments.device == LabDevice::Software {
         wrong += mistakes(&session, &labs)?;
     }
     Ok(if wrong == 0 {
@@ -138,7 +138,7 @@ fn mistakes(session: &Session, labs: &[&Lab]) -> Result<usize> {
 fn verify(session: &Session, lab: &Lab, update: bool) -> Result<Option<Vec<String>>> {
     let mut problems = Vec::new();
     let solution = session.attempt(lab, &lab.solution(session.root()))?;
-    if session.device == Device::Software {
+    if session.device == LabDevice::Software {
         problems.extend(match lab.kind {
             Kind::Explain => goal(session, lab, &session.explained(lab)?, update)?,
             _ => goal(session, lab, &solution, update)?,
@@ -146,7 +146,7 @@ fn verify(session: &Session, lab: &Lab, update: bool) -> Result<Option<Vec<Strin
     }
     let (reached, verdict) = session.judge(lab, &solution);
     if let Attempt::Lacks(what) = &solution {
-        if lab.gpus > 1 && session.device == Device::Nvidia {
+        if lab.gpus > 1 && session.device == LabDevice::Nvidia {
             output::line(format!(
                 "{} {}  not available here: {what}",
                 style::quiet("."),
@@ -167,7 +167,7 @@ fn verify(session: &Session, lab: &Lab, update: bool) -> Result<Option<Vec<Strin
     let (reached, verdict) = session.judge(lab, &start);
     let mut stated: Vec<&str> = lab.fails.iter().map(String::as_str).collect();
     let mut missed = verdict.missed();
-    if session.device == Device::Nvidia {
+    if session.device == LabDevice::Nvidia {
         // No checker, and luck: what fails on the model may pass on a GPU, but not the other way round.
         missed.retain(|id| !stated.contains(id));
         stated.clear();

@@ -3,7 +3,7 @@
 use super::next::{first_open, introduce};
 use super::session::Session;
 use super::{hint, list, run};
-use crate::attempt::Device;
+use crate::attempt::LabDevice;
 use crate::catalogue::Lab;
 use crate::progress::Progress;
 use crate::show;
@@ -25,7 +25,7 @@ pub struct WatchArguments {
     lab: Option<String>,
     /// Where the labs run
     #[arg(long, value_enum, default_value = "software")]
-    device: Device,
+    device: LabDevice,
 }
 
 /// What happens.

@@ -4,7 +4,7 @@ pub mod ledger;
 pub mod pace;
 pub mod similar;
 
-use crate::attempt::{Attempt, AttemptSetup, Device};
+use crate::attempt::{Attempt, AttemptSetup, LabDevice};
 use crate::catalogue::{self, Catalogue, Kind, Lab};
 use crate::commands::grade::GradeArguments;
 use crate::compiler::Compilers;
@@ -84,7 +84,7 @@ pub struct Grading {
     compilers: Compilers,
     labs: Vec<usize>,
     goals: BTreeMap<String, Goal>,
-    device: Device,
+    device: LabDevice,
     time: Duration,
     memory: u64,
     confined: bool,
@@ -110,7 +110,7 @@ impl Grading {
             )
         );
         ensure!(
-            !confined || arguments.device == Device::Software,
+            !confined || arguments.device == LabDevice::Software,
             UsageError(
                 "NVIDIA's driver needs devices, files and memory that a confined program does not get: grade on the software GPU, \
                  or use --unconfined for submissions that you have read"

@@ -19,7 +19,7 @@ const FEWEST_LINES: usize = 3;
 
 /// Two students, and the rare lines that both have written.
 #[derive(Debug, PartialEq, Eq)]
-pub struct Pair<'a> {
+pub struct SimilarStudents<'a> {
     /// Both.
     pub students: (&'a str, &'a str),
     /// The lines, with their labs.
@@ -28,7 +28,10 @@ pub struct Pair<'a> {
 
 /// The pairs of submissions that share rare lines, those with the most lines first. `known` are the texts that a lab's lines may
 /// come from: what was handed out, and the solution.
-pub fn pairs<'a>(submissions: &'a [Submission], known: &BTreeMap<String, String>) -> Vec<Pair<'a>> {
+pub fn pairs<'a>(
+    submissions: &'a [Submission],
+    known: &BTreeMap<String, String>,
+) -> Vec<SimilarStudents<'a>> {
     let mut authors: BTreeMap<(&str, String), Vec<usize>> = BTreeMap::new();
     for (number, submission) in submissions.iter().enumerate() {
         for (lab, text) in &submission.files {
@@ -59,8 +62,8 @@ pub fn pairs<'a>(submissions: &'a [Submission], known: &BTreeMap<String, String>
     let pairs = shared
         .into_iter()
         .filter(|(_, lines)| lines.len() >= FEWEST_LINES);
-    let mut pairs: Vec<Pair> = pairs
-        .map(|((first, second), lines)| Pair {
+    let mut pairs: Vec<SimilarStudents> = pairs
+        .map(|((first, second), lines)| SimilarStudents {
             students: (student(first), student(second)),
             lines,
         })
@@ -78,9 +81,9 @@ fn lines(text: &str) -> impl Iterator<Item = String> + '_ {
 }
 
 /// A line per pair: both students, how many rare lines they share, in how many labs, and the longest of these lines.
-pub fn csv(pairs: &[Pair]) -> String {
+pub fn csv(pairs: &[SimilarStudents]) -> String {
     let mut text = String::from("student,other,lines,labs,longest\n");
-    for Pair { students, lines } in pairs {
+    for SimilarStudents { students, lines } in pairs {
         let labs: BTreeSet<&str> = lines.iter().map(|(lab, _)| *lab).collect();
         let longest = lines
             .iter()

@@ -1,7 +1,7 @@
 //! Records that a program has made up: whatever stands in one, it is refused or judged, and nothing panics.
 
 use super::judge;
-use crate::attempt::{Attempt, Device, Run};
+use crate::attempt::{Attempt, LabDevice, LabRun};
 use crate::catalogue::{Catalogue, Kind, Lab, root};
 use crate::goal::Goal;
 use crate::process::Ended;
@@ -84,7 +84,7 @@ fn judged(lab: &Lab, goal: &Goal, text: &[u8]) {
     let Ok(record) = record::of(text) else {
         return;
     };
-    let attempt = Attempt::Ran(Box::new(Run {
+    let attempt = Attempt::Ran(Box::new(LabRun {
         ended: Ended::Exit(0),
         stdout: String::new(),
         stderr: String::new(),
@@ -93,7 +93,7 @@ fn judged(lab: &Lab, goal: &Goal, text: &[u8]) {
         without_cupti: Vec::new(),
         warnings: String::new(),
     }));
-    for device in [Device::Software, Device::Nvidia] {
+    for device in [LabDevice::Software, LabDevice::Nvidia] {
         let verdict = judge(lab, Some(goal), device, &attempt);
         assert!(verdict.points() <= verdict.of());
         let _ = show::verdict(lab, Some(goal), &attempt, &verdict);

@@ -1,31 +1,32 @@
 //! Each check.
 
 use super::structure::{allocations, asked, host_waits, structure, unawaited};
-use super::{Case, Mark, ended_well};
+use super::{CheckedRun, Mark, ended_well};
 use crate::answers;
-use crate::attempt::Device;
+use crate::attempt::LabDevice;
 use crate::catalogue::{Check, Criterion, Lab, Yardstick};
-use crate::goal::{Work, bound, counted};
+use crate::goal::{DeviceWork, bound, counted};
 use chapter_results::intervals::{Engine, Recording, Source};
 use chapter_results::units;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// Judges a run by a criterion: by its first check that does not hold.
-pub(super) fn mark(case: &Case, criterion: &Criterion) -> Mark {
+pub(super) fn mark(case: &CheckedRun, criterion: &Criterion) -> Mark {
     let first = checked(case, &criterion.check);
     if !first.is_met() {
         return first;
     }
     // A GPU's recording need not have every call: a call that is required besides is judged on the software GPU alone.
-    let judged =
-        |check: &&Check| case.device == Device::Software || !matches!(check, Check::Calls { .. });
+    let judged = |check: &&Check| {
+        case.device == LabDevice::Software || !matches!(check, Check::Calls { .. })
+    };
     let others = criterion.also.iter().filter(judged);
     let mut others = others.map(|check| checked(case, check));
     others.find(|mark| !mark.is_met()).unwrap_or(first)
 }
 
-fn checked(case: &Case, check: &Check) -> Mark {
+fn checked(case: &CheckedRun, check: &Check) -> Mark {
     match check {
         Check::Compiles => Mark::Met(String::new()),
         Check::Right => right(case),
@@ -38,9 +39,9 @@ fn checked(case: &Case, check: &Check) -> Mark {
             nvidia,
         } => overlap(case.counted, (*of, *with), limit(case, *at_least, *nvidia)),
         Check::Within { times, nvidia, of } => match (case.device, nvidia) {
-            (Device::Software, _) => within(case, *times, *of),
-            (Device::Nvidia, Some(times)) => within(case, *times, *of),
-            (Device::Nvidia, None) => not_judged_here(),
+            (LabDevice::Software, _) => within(case, *times, *of),
+            (LabDevice::Nvidia, Some(times)) => within(case, *times, *of),
+            (LabDevice::Nvidia, None) => not_judged_here(),
         },
         Check::Calls {
             names,
@@ -71,10 +72,10 @@ fn checked(case: &Case, check: &Check) -> Mark {
     }
 }
 
-fn limit(case: &Case, modelled: f64, nvidia: f64) -> f64 {
+fn limit(case: &CheckedRun, modelled: f64, nvidia: f64) -> f64 {
     match case.device {
-        Device::Software => modelled,
-        Device::Nvidia => nvidia,
+        LabDevice::Software => modelled,
+        LabDevice::Nvidia => nvidia,
     }
 }
 
@@ -86,7 +87,7 @@ pub(super) fn met(is_met: bool, found: String) -> Mark {
     }
 }
 
-fn right(case: &Case) -> Mark {
+fn right(case: &CheckedRun) -> Mark {
     let Some(result) = &case.record.result else {
         return Mark::Missed(format!(
             "the program {} and handed in nothing",
@@ -114,8 +115,8 @@ fn right(case: &Case) -> Mark {
     Mark::Met(format!("all {} elements", result.elements))
 }
 
-fn unreported(case: &Case) -> Mark {
-    if case.device == Device::Nvidia {
+fn unreported(case: &CheckedRun) -> Mark {
+    if case.device == LabDevice::Nvidia {
         return Mark::NotJudged("a GPU checks no ordering: run it on the software GPU".to_owned());
     }
     match &case.record.reports[..] {
@@ -135,11 +136,11 @@ fn first_line(report: &str) -> String {
     report.lines().next().unwrap_or_default().to_owned()
 }
 
-fn equal_work(case: &Case) -> Mark {
+fn equal_work(case: &CheckedRun) -> Mark {
     let Some(goal) = case.goal else {
         return Mark::NotJudged("the lab has no goal".to_owned());
     };
-    match Work::of(case.record).difference(&goal.work) {
+    match DeviceWork::of(case.record).difference(&goal.work) {
         Some(difference) => Mark::Missed(difference),
         None => Mark::Met("as much as the goal".to_owned()),
     }
@@ -181,14 +182,14 @@ fn share_on_own_gpu(recording: &Recording, of: Engine, with: Engine) -> f64 {
     recording.share_on_own_device(on(of), on(with))
 }
 
-fn within(case: &Case, times: f64, of: Yardstick) -> Mark {
+fn within(case: &CheckedRun, times: f64, of: Yardstick) -> Mark {
     let own = counted(case.lab, &case.timed().recording).makespan();
     // A GPU has its own times: its own busiest engine says what is possible there, and the goal how much more a lab takes.
     let (yardstick, what) = match (case.device, of, case.goal) {
-        (Device::Software, Yardstick::Goal, Some(goal)) => {
+        (LabDevice::Software, Yardstick::Goal, Some(goal)) => {
             (counted(case.lab, &goal.recording).makespan(), "the goal")
         }
-        (Device::Software, Yardstick::Bound, Some(goal)) => {
+        (LabDevice::Software, Yardstick::Bound, Some(goal)) => {
             (bound(&counted(case.lab, &goal.recording)), "the bound")
         }
         (_, Yardstick::Goal, Some(goal)) => {
@@ -215,7 +216,7 @@ fn within(case: &Case, times: f64, of: Yardstick) -> Mark {
 }
 
 /// Timing events say when operations ran, and nothing of the host's calls.
-fn if_calls_are_known(case: &Case, judge: impl FnOnce() -> Mark) -> Mark {
+fn if_calls_are_known(case: &CheckedRun, judge: impl FnOnce() -> Mark) -> Mark {
     match &case.record.recording.source {
         Source::Events(why) => Mark::NotJudged(format!(
             "the host's calls are not recorded ({why}): run it on the software GPU"
@@ -225,14 +226,14 @@ fn if_calls_are_known(case: &Case, judge: impl FnOnce() -> Mark) -> Mark {
 }
 
 /// Which run a time is of, where there were several.
-fn of_runs(case: &Case) -> String {
+fn of_runs(case: &CheckedRun) -> String {
     match case.run.without_cupti.len() {
         0 => String::new(),
         more => format!(" in the shortest of {} runs", more + 1),
     }
 }
 
-fn calls(case: &Case, names: &[String], at_least: u64, at_most: u64) -> Mark {
+fn calls(case: &CheckedRun, names: &[String], at_least: u64, at_most: u64) -> Mark {
     let calls = case.record.recording.calls.iter();
     let count = calls.filter(|call| names.contains(&call.name)).count() as u64;
     let what = match names {
@@ -281,7 +282,7 @@ fn streams(recording: &Recording, engine: Engine, at_least: usize) -> Mark {
     met(streams.len() >= at_least, found)
 }
 
-fn time_of_kernel(case: &Case, name: &str, kernel: &str, tolerance: f64) -> Mark {
+fn time_of_kernel(case: &CheckedRun, name: &str, kernel: &str, tolerance: f64) -> Mark {
     let record = case.timed();
     let handed_in = record.times_handed_in.iter().find(|(own, _)| own == name);
     let Some((_, own)) = handed_in else {
@@ -300,8 +301,8 @@ fn time_of_kernel(case: &Case, name: &str, kernel: &str, tolerance: f64) -> Mark
     met((own - true_time as f64).abs() <= allowed, found)
 }
 
-fn kernels(case: &Case, required: &[String], forbidden: &[String]) -> Mark {
-    let work = Work::of(case.record);
+fn kernels(case: &CheckedRun, required: &[String], forbidden: &[String]) -> Mark {
+    let work = DeviceWork::of(case.record);
     let ran = |kernel: &&String| work.launches.contains_key(*kernel);
     let absent: Vec<&str> = required
         .iter()

@@ -5,9 +5,9 @@ mod any_record;
 mod checks;
 mod structure;
 
-use crate::attempt::{Attempt, Device, Run};
+use crate::attempt::{Attempt, LabDevice, LabRun};
 use crate::catalogue::{Check, Criterion, Lab};
-use crate::goal::{Goal, Work, counted};
+use crate::goal::{DeviceWork, Goal, counted};
 use crate::process::Ended;
 use chapter_results::intervals::Recording;
 use chapter_results::lab::LabRecord;
@@ -112,17 +112,17 @@ impl Verdict {
 }
 
 /// What a check looks at.
-struct Case<'a> {
+struct CheckedRun<'a> {
     lab: &'a Lab,
-    device: Device,
+    device: LabDevice,
     goal: Option<&'a Goal>,
-    run: &'a Run,
+    run: &'a LabRun,
     record: &'a LabRecord,
     /// The operations that count.
     counted: &'a Recording,
 }
 
-impl Case<'_> {
+impl CheckedRun<'_> {
     /// The record that times are taken from, which is that of the shortest run: whatever disturbs a run makes it longer, be it
     /// CUPTI, timing events, or the machine.
     fn timed(&self) -> &LabRecord {
@@ -133,7 +133,7 @@ impl Case<'_> {
 }
 
 /// Judges an attempt.
-pub fn judge(lab: &Lab, goal: Option<&Goal>, device: Device, attempt: &Attempt) -> Verdict {
+pub fn judge(lab: &Lab, goal: Option<&Goal>, device: LabDevice, attempt: &Attempt) -> Verdict {
     let mark: Box<dyn Fn(&Criterion) -> Mark> = match attempt {
         Attempt::Refused(_) => Box::new(|criterion| match criterion.check {
             Check::Compiles => Mark::Missed("the compiler refuses the file".to_owned()),
@@ -150,7 +150,7 @@ pub fn judge(lab: &Lab, goal: Option<&Goal>, device: Device, attempt: &Attempt) 
                 let (Some(record), Some(counted)) = (record, &counted) else {
                     return without_record(criterion, run);
                 };
-                let case = Case {
+                let case = CheckedRun {
                     lab,
                     device,
                     goal,
@@ -189,13 +189,13 @@ pub fn judge(lab: &Lab, goal: Option<&Goal>, device: Device, attempt: &Attempt) 
 
 /// Why a criterion is not looked at: without a result, and with less work than the goal's, there is nothing to give points for but
 /// that the program compiles. A result that did not come from the device is no result.
-fn unearned(case: &Case, criterion: &Criterion) -> Option<Mark> {
+fn unearned(case: &CheckedRun, criterion: &Criterion) -> Option<Mark> {
     if case.record.result.is_none() {
         let is_said = matches!(criterion.check, Check::Compiles | Check::Right);
         return (!is_said).then(|| Mark::Blocked("nothing was handed in".to_owned()));
     }
     let goal = case.goal?;
-    let (own, mut criteria) = (Work::of(case.record), case.lab.criteria.iter());
+    let (own, mut criteria) = (DeviceWork::of(case.record), case.lab.criteria.iter());
     // A lab that does not ask for the goal's kernels asks for some.
     let has_less = match criteria.any(|other| matches!(other.check, Check::EqualWork)) {
         true => own.is_less_than(&goal.work),
@@ -208,7 +208,7 @@ fn unearned(case: &Case, criterion: &Criterion) -> Option<Mark> {
 }
 
 /// The program ended before it could be recorded, or was ended.
-fn without_record(criterion: &Criterion, run: &Run) -> Mark {
+fn without_record(criterion: &Criterion, run: &LabRun) -> Mark {
     match criterion.check {
         Check::Compiles => Mark::Met(String::new()),
         Check::Right => Mark::Missed(format!("the program {} and handed in nothing", run.ended)),
@@ -261,6 +261,6 @@ fn is_about_time(check: &Check) -> bool {
 }
 
 /// Whether the program ended as a program should that has handed in a right result.
-fn ended_well(run: &Run) -> bool {
+fn ended_well(run: &LabRun) -> bool {
     run.ended == Ended::Exit(0)
 }

@@ -1,6 +1,6 @@
 //! Whether a program does its work the way that a lab asks for: who waits for whom, in which streams, and with how much memory.
 
-use super::{Case, Mark};
+use super::{CheckedRun, Mark};
 use crate::judge::checks::met;
 use chapter_results::intervals::{Engine, HostCall, Recording};
 use chapter_results::units::counted;
@@ -30,7 +30,7 @@ fn in_the_legacy_stream(recording: &Recording) -> usize {
 
 /// Every hand-over of the goal is there, and every kernel of the goal's in the legacy stream. Where an order is missing, the report
 /// says so already.
-pub(super) fn structure(case: &Case) -> Mark {
+pub(super) fn structure(case: &CheckedRun) -> Mark {
     let Some(goal) = case.goal.filter(|_| case.record.reports.is_empty()) else {
         return Mark::Met(String::new());
     };
@@ -48,7 +48,7 @@ pub(super) fn structure(case: &Case) -> Mark {
 }
 
 /// Memory that is allocated in stream order: how much of it the program holds at once, and that it frees all.
-pub(super) fn allocations(case: &Case, at_once: u64) -> Mark {
+pub(super) fn allocations(case: &CheckedRun, at_once: u64) -> Mark {
     let (mut held, mut most) = (0u64, 0);
     for call in &case.record.recording.calls {
         match call.name.as_str() {
@@ -73,7 +73,7 @@ pub(super) fn allocations(case: &Case, at_once: u64) -> Mark {
 
 /// How often the host waits: by calls that synchronise, and by every other one that keeps it while the device works, which are
 /// blocking copies, `cuMemFree`, and questions whether something is over. `but` are calls that do not count.
-pub(super) fn host_waits(case: &Case, at_least: u64, at_most: u64, but: &[String]) -> Mark {
+pub(super) fn host_waits(case: &CheckedRun, at_least: u64, at_most: u64, but: &[String]) -> Mark {
     let recording = &case.record.recording;
     let counts = |call: &&HostCall| !but.contains(&call.name) && waits(recording, call);
     let waits: Vec<&HostCall> = recording.calls.iter().filter(counts).collect();

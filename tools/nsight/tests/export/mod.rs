@@ -56,7 +56,7 @@ pub struct Export {
     correlation: i64,
 }
 
-type Row<'a> = &'a [(&'a str, Value)];
+type NamedValues<'a> = &'a [(&'a str, Value)];
 
 impl Export {
     /// A new one of this version.
@@ -158,7 +158,7 @@ impl Export {
     }
 
     /// Writes those columns of a row that the table has in this version.
-    pub fn insert(&mut self, table: &str, row: Row) {
+    pub fn insert(&mut self, table: &str, row: NamedValues) {
         let columns = self.columns(table);
         let typed: Vec<String> = columns
             .split(',')

@@ -1,7 +1,7 @@
 //! What may be known of a recording's operations besides when they ran. All of it is optional: the less is known, the fewer
 //! causes can be told apart.
 
-use crate::analysis::occupancy::{Launch, Multiprocessors};
+use crate::analysis::occupancy::{LaunchShape, Multiprocessors};
 use chapter_results::intervals::{PAGEABLE, Recording, Span, union};
 use std::collections::BTreeMap;
 
@@ -31,7 +31,7 @@ pub enum StreamKind {
 /// A call of the host, in nanoseconds since the recording's first start; calls come earlier than what they ask for, so these may
 /// be negative.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Call {
+pub struct TimedHostCall {
     /// The function's name.
     pub name: String,
     /// The host's thread.
@@ -44,18 +44,18 @@ pub struct Call {
 
 /// What is known of one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Operation {
+pub struct OperationFacts {
     /// For a copy from or to the host.
     pub memory: Option<HostMemory>,
     /// The call that asked for it.
-    pub call: Option<Call>,
+    pub call: Option<TimedHostCall>,
     /// For a kernel.
-    pub launch: Option<Launch>,
+    pub launch: Option<LaunchShape>,
 }
 
 /// A stream was told to wait for an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Wait {
+pub struct EventWait {
     /// The stream that waits.
     pub stream: String,
     /// When the host said so, in nanoseconds since the recording's first start.
@@ -66,17 +66,17 @@ pub struct Wait {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// Of each of [`Recording::intervals`], in their order; empty when nothing is known of any.
-    pub operations: Vec<Operation>,
+    pub operations: Vec<OperationFacts>,
     /// Of the streams, by name.
     pub streams: BTreeMap<String, StreamKind>,
     /// What the device's multiprocessors hold.
     pub multiprocessors: Option<Multiprocessors>,
     /// All calls of the host that are known.
-    pub calls: Vec<Call>,
+    pub calls: Vec<TimedHostCall>,
     /// Calls in which the host waited: for a device, a stream or an event. In order of their starts.
-    pub host_waits: Vec<Call>,
+    pub host_waits: Vec<TimedHostCall>,
     /// Waits of streams whose event is not known; those whose event is known are [`Recording::dependencies`].
-    pub stream_waits: Vec<Wait>,
+    pub stream_waits: Vec<EventWait>,
 }
 
 impl Facts {
@@ -87,12 +87,12 @@ impl Facts {
         let mut threads: BTreeMap<&str, u64> = BTreeMap::new();
         let mut facts = Self {
             streams: streams.into_iter().collect(),
-            operations: vec![Operation::default(); recording.intervals.len()],
+            operations: vec![OperationFacts::default(); recording.intervals.len()],
             ..Self::default()
         };
         for own in &recording.calls {
             let next = threads.len() as u64;
-            let call = Call {
+            let call = TimedHostCall {
                 name: own.name.clone(),
                 thread: *threads.entry(&own.thread).or_insert(next),
                 start: own.span.start,
@@ -117,12 +117,12 @@ impl Facts {
     }
 
     /// What is known of an operation.
-    pub fn of_operation(&self, place: usize) -> Option<&Operation> {
+    pub fn of_operation(&self, place: usize) -> Option<&OperationFacts> {
         self.operations.get(place)
     }
 
     /// The call that asked for an operation.
-    pub fn call(&self, place: usize) -> Option<&Call> {
+    pub fn call(&self, place: usize) -> Option<&TimedHostCall> {
         self.of_operation(place)?.call.as_ref()
     }
 

@@ -1,13 +1,13 @@
 //! What kept the host.
 
-use crate::analysis::facts::{Call, Facts};
+use crate::analysis::facts::{Facts, TimedHostCall};
 use chapter_results::intervals::{Engine, Recording};
 use std::collections::BTreeMap;
 
 /// The calls in which the host waited for the device: synchronisations, and copies whose call returned after the copy's end.
 pub struct HostWaits<'a> {
     /// By thread, in order of their ends, with the pageable copy that was the reason.
-    by_thread: BTreeMap<u64, Vec<(&'a Call, Option<usize>)>>,
+    by_thread: BTreeMap<u64, Vec<(&'a TimedHostCall, Option<usize>)>>,
     /// When operations of each stream were asked for, in order.
     calls: BTreeMap<&'a str, Vec<i64>>,
 }
@@ -44,14 +44,18 @@ impl<'a> HostWaits<'a> {
         waits
     }
 
-    fn add(&mut self, call: &'a Call, pageable: Option<usize>) {
+    fn add(&mut self, call: &'a TimedHostCall, pageable: Option<usize>) {
         let of_thread = self.by_thread.entry(call.thread).or_default();
         of_thread.push((call, pageable));
     }
 
     /// The last call that kept the thread of `call` before it, if that lasted beyond `since`; with the pageable copy that was
     /// the reason.
-    pub fn last(&self, call: &Call, since: i64) -> Option<(&'a Call, Option<usize>)> {
+    pub fn last(
+        &self,
+        call: &TimedHostCall,
+        since: i64,
+    ) -> Option<(&'a TimedHostCall, Option<usize>)> {
         let of_thread = self.by_thread.get(&call.thread)?;
         let before = of_thread.partition_point(|(wait, _)| wait.end <= call.start);
         let &(wait, pageable) = of_thread[..before].last()?;
@@ -59,7 +63,7 @@ impl<'a> HostWaits<'a> {
     }
 
     /// Whether a call made a copy of pageable memory.
-    pub fn is_pageable(&self, call: &Call) -> bool {
+    pub fn is_pageable(&self, call: &TimedHostCall) -> bool {
         let of_thread = self.by_thread.get(&call.thread);
         let of_thread = of_thread.map_or(&[][..], Vec::as_slice);
         let from = of_thread.partition_point(|(wait, _)| wait.end < call.end);

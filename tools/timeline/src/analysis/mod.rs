@@ -99,7 +99,7 @@ pub struct Serialised {
     /// How long they could have run together at most, all taken together.
     pub at_stake: Duration,
     /// The pair with the most at stake.
-    pub worst: serialised::Pair,
+    pub worst: serialised::SerialisedPair,
 }
 
 /// Reads a recording. `facts` is what is known besides.

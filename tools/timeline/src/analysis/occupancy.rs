@@ -2,7 +2,7 @@
 
 /// The shape of a launch.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Launch {
+pub struct LaunchShape {
     /// Blocks of the grid.
     pub blocks: u64,
     /// Threads of a block.
@@ -55,7 +55,7 @@ impl Multiprocessors {
     }
 
     /// How many blocks of the launch one multiprocessor holds; 0 when not even one fits.
-    pub fn blocks_each(&self, launch: &Launch) -> u64 {
+    pub fn blocks_each(&self, launch: &LaunchShape) -> u64 {
         let warps = launch.threads.max(1).div_ceil(WARP);
         let portions = launch
             .registers
@@ -73,12 +73,12 @@ impl Multiprocessors {
     }
 
     /// How many blocks of the launch the whole device holds at once.
-    pub fn capacity(&self, launch: &Launch) -> u64 {
+    pub fn capacity(&self, launch: &LaunchShape) -> u64 {
         self.count.saturating_mul(self.blocks_each(launch))
     }
 
     /// Whether the launch leaves no room for a block like its own.
-    pub fn filled_by(&self, launch: &Launch) -> bool {
+    pub fn filled_by(&self, launch: &LaunchShape) -> bool {
         launch.blocks >= self.capacity(launch).max(1)
     }
 }
@@ -95,8 +95,8 @@ mod tests {
         shared: Some(233_472),
     };
 
-    fn launch(blocks: u64, threads: u64, registers: u64, shared: u64) -> Launch {
-        Launch {
+    fn launch(blocks: u64, threads: u64, registers: u64, shared: u64) -> LaunchShape {
+        LaunchShape {
             blocks,
             threads,
             registers,

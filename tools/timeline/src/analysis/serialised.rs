@@ -11,7 +11,7 @@ pub const HAND_OVER: Duration = Duration::from_micros(5);
 /// Two operations of different streams and engines, or two kernels, of which the second began when the first ended although
 /// neither its stream nor its engine held it up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Pair {
+pub struct SerialisedPair {
     /// What ended: a place in [`Recording::intervals`].
     pub first: usize,
     /// What began then.
@@ -32,7 +32,7 @@ pub fn pairs(
     recording: &Recording,
     hand_over: Duration,
     called: impl Fn(usize) -> Option<i64>,
-) -> Vec<Pair> {
+) -> Vec<SerialisedPair> {
     let ends = Ends::of(recording);
     let dependencies: BTreeSet<Dependency> = recording.dependencies.iter().copied().collect();
     let reach = u64::try_from(hand_over.as_nanos()).unwrap_or(u64::MAX);
@@ -60,7 +60,7 @@ pub fn pairs(
             let asked = called(place).and_then(|time| u64::try_from(time).ok());
             let asked = asked.filter(|&time| time < first.end).unwrap_or(0);
             let together = first.end.checked_sub(first.start.max(free).max(asked))?;
-            let pair = Pair {
+            let pair = SerialisedPair {
                 first: waited_for,
                 second: place,
                 at_stake: Duration::from_nanos(together.min(second.span.nanoseconds())),
@@ -143,7 +143,7 @@ mod tests {
             operation(Engine::Kernel, "b", 12, 30),
             operation(Engine::Kernel, "c", 36, 40),
         ]);
-        let pair = Pair {
+        let pair = SerialisedPair {
             first: 0,
             second: 1,
             at_stake: Duration::from_nanos(10),
@@ -219,7 +219,7 @@ mod tests {
                     let runs = |time: &u64| first.span.start <= *time && *time < first.span.end;
                     let together = (free..400).filter(runs).count() as u64;
                     let at_stake = together.min(second.span.nanoseconds());
-                    let pair = Pair { first: at, second: place, at_stake: Duration::from_nanos(at_stake) };
+                    let pair = SerialisedPair { first: at, second: place, at_stake: Duration::from_nanos(at_stake) };
                     (first.span.end > free && at_stake >= 5).then_some(pair)
                 });
                 let pair = found.iter().find(|pair| pair.second == place).copied();

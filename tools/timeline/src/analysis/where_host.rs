@@ -1,7 +1,7 @@
 //! Where the host was while the device was idle: in which call, or outside of the driver.
 
 use crate::analysis::cause::Cause;
-use crate::analysis::facts::{Call, Facts};
+use crate::analysis::facts::{Facts, TimedHostCall};
 use crate::analysis::host::HostWaits;
 use chapter_results::intervals::{Engine, Recording, Span, intersection, total, union};
 use std::collections::BTreeMap;
@@ -23,14 +23,14 @@ pub(super) struct Share {
 /// The calls of each thread of the host.
 pub(super) struct WhereHost<'a> {
     /// In order of their starts, without calls within calls.
-    threads: BTreeMap<u64, Vec<&'a Call>>,
+    threads: BTreeMap<u64, Vec<&'a TimedHostCall>>,
     /// When host functions ran.
     functions: Vec<Span>,
 }
 
 impl<'a> WhereHost<'a> {
     pub(super) fn of(recording: &Recording, facts: &'a Facts) -> Self {
-        let mut threads: BTreeMap<u64, Vec<&Call>> = BTreeMap::new();
+        let mut threads: BTreeMap<u64, Vec<&TimedHostCall>> = BTreeMap::new();
         for call in &facts.calls {
             threads.entry(call.thread).or_default().push(call);
         }
@@ -52,7 +52,12 @@ impl<'a> WhereHost<'a> {
 
     /// How the gap before an operation that this call asked for is divided by where the calling thread was, those of the largest
     /// cause first. Nothing, when the call had returned in time: a little earlier, if the thread launches without a pause.
-    pub(super) fn shares(&self, gap: Span, call: &Call, waits: &HostWaits<'_>) -> Vec<Share> {
+    pub(super) fn shares(
+        &self,
+        gap: Span,
+        call: &TimedHostCall,
+        waits: &HostWaits<'_>,
+    ) -> Vec<Share> {
         let (start, end) = (gap.start.cast_signed(), gap.end.cast_signed());
         if call.end.saturating_add(ON_ITS_WAY) <= start {
             return Vec::new();
@@ -117,7 +122,7 @@ impl<'a> WhereHost<'a> {
     fn add_call(
         &self,
         shares: &mut Shares,
-        call: &Call,
+        call: &TimedHostCall,
         waits: &HostWaits<'_>,
         from: i64,
         to: i64,
@@ -136,7 +141,12 @@ impl<'a> WhereHost<'a> {
     }
 
     /// Why the operation's own call was not made earlier.
-    fn before(&self, calls: &[&'a Call], call: &Call, start: i64) -> Option<Before<'a>> {
+    fn before(
+        &self,
+        calls: &[&'a TimedHostCall],
+        call: &TimedHostCall,
+        start: i64,
+    ) -> Option<Before<'a>> {
         if call.end - call.start.max(start) >= SLOW_LAUNCH {
             return Some(Before::Itself);
         }
@@ -157,25 +167,29 @@ enum Before<'a> {
     /// The thread launches one operation after the other.
     Launches,
     /// It was in this call.
-    Call(&'a Call),
+    Call(&'a TimedHostCall),
     /// It was: the call itself takes long.
     Itself,
 }
 
 /// The call in which the thread waited when the device ran out of work at `start`: `calls` are those that end later. The launches
 /// behind it are late because of the wait, however long each takes.
-fn drained_by<'a>(calls: &[&'a Call], start: i64, waits: &HostWaits<'_>) -> Option<&'a Call> {
+fn drained_by<'a>(
+    calls: &[&'a TimedHostCall],
+    start: i64,
+    waits: &HostWaits<'_>,
+) -> Option<&'a TimedHostCall> {
     let call = calls.first().filter(|call| call.start < start)?;
     let waited = [Cause::HostWaited, Cause::PageableCopy].contains(&cause_of(call, waits));
     waited.then_some(call)
 }
 
-fn behind(call: &Call, earlier: &Call) -> String {
+fn behind(call: &TimedHostCall, earlier: &TimedHostCall) -> String {
     format!("in {} behind {}", call.name, earlier.name)
 }
 
 /// What is behind the time in a call.
-fn cause_of(call: &Call, waits: &HostWaits<'_>) -> Cause {
+fn cause_of(call: &TimedHostCall, waits: &HostWaits<'_>) -> Cause {
     if waits.is_pageable(call) {
         return Cause::PageableCopy;
     }

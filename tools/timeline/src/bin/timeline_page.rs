@@ -3,7 +3,7 @@
 //! timeline_page RESULTS.json PAGE.html
 
 use chapter_results::Results;
-use chapter_timeline::figure::{Source, figures};
+use chapter_timeline::figure::{FileTimelines, figures};
 use chapter_timeline::html;
 use std::path::Path;
 use std::process::ExitCode;
@@ -27,6 +27,10 @@ fn main() -> ExitCode {
 fn write(from: &str, to: &str) -> Result<(), String> {
     let results = Results::read(Path::new(from)).map_err(|error| error.to_string())?;
     let notes = [html::device_note(&results)];
-    let page = html::page(&results.example, &notes, &figures(&[Source::of(&results)]));
+    let page = html::page(
+        &results.example,
+        &notes,
+        &figures(&[FileTimelines::of(&results)]),
+    );
     fs::write(to, page).map_err(|error| format!("{to} cannot be written: {error}"))
 }

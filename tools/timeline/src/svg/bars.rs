@@ -5,7 +5,7 @@ use super::text::{escape, number, titled, width};
 use crate::class;
 use chapter_results::intervals::{Recording, Span};
 use chapter_results::units;
-use chapter_trace::rows::{Kind, Row};
+use chapter_trace::rows::{ChartRow, Kind};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 use std::time::Duration;
@@ -86,7 +86,7 @@ pub fn draw(out: &mut String, frame: &Frame, recording: &Recording, stands: &[St
 }
 
 /// One bar, with its name where there is room.
-fn single(out: &mut String, row: &Row, thing: &Thing<'_>, bar: Bar) {
+fn single(out: &mut String, row: &ChartRow, thing: &Thing<'_>, bar: Bar) {
     let Bar {
         left,
         right,
@@ -165,7 +165,7 @@ fn flush(out: &mut String, crowd: &mut Option<Crowd>) {
     }
 }
 
-fn describe<'a>(recording: &'a Recording, row: &Row, index: usize) -> Thing<'a> {
+fn describe<'a>(recording: &'a Recording, row: &ChartRow, index: usize) -> Thing<'a> {
     let time = |nanoseconds| units::time(Duration::from_nanos(nanoseconds));
     let when = |span: Span| {
         let (start, long) = (time(span.start), time(span.nanoseconds()));

@@ -3,7 +3,7 @@
 use super::text;
 use super::{Chart, Form};
 use chapter_results::intervals::Recording;
-use chapter_trace::rows::{Kind, Row, rows};
+use chapter_trace::rows::{ChartRow, Kind, rows};
 
 /// Free space around everything.
 pub const MARGIN: f64 = 16.0;
@@ -75,7 +75,7 @@ impl Frame {
 /// A row and where it stands.
 pub struct Stand {
     /// What is in it.
-    pub row: Row,
+    pub row: ChartRow,
     /// Its upper edge.
     pub top: f64,
     /// How high one lane of it is.
@@ -141,7 +141,7 @@ pub fn stands(recording: &Recording, form: Form, y: f64) -> Vec<Stand> {
     stands
 }
 
-fn heading(row: &Row) -> &'static str {
+fn heading(row: &ChartRow) -> &'static str {
     match row.kind {
         Kind::Engine(_) => "engines",
         Kind::Stream => "streams",

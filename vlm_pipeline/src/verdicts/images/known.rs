@@ -8,12 +8,12 @@ use cuda_host::prelude::*;
 use examples_host::prelude::*;
 
 /// The images, and the counts and tokens that each must become.
-pub struct Known {
+pub struct CheckedImages {
     pub images: Images,
     expected: Vec<(Vec<u32>, Vec<f32>)>,
 }
 
-impl Known {
+impl CheckedImages {
     pub fn new(images: usize) -> Result<Self> {
         let of_image = |image| {
             (0..PATCHES * PIXELS).map(move |at| patches::pixel(image, at / PIXELS, at % PIXELS))
@@ -37,7 +37,7 @@ impl Known {
     }
 }
 
-impl Workload for Known {
+impl Workload for CheckedImages {
     fn poison(&mut self) -> Result<()> {
         check::poison(&mut self.images.counts);
         check::poison(&mut self.images.tokens);
@@ -59,7 +59,7 @@ impl Workload for Known {
 }
 
 /// How many tokens the images become, and what the stages take alone.
-pub fn prediction(known: &Known, stages: &Stages) -> Result<String> {
+pub fn prediction(known: &CheckedImages, stages: &Stages) -> Result<String> {
     let images = known.expected.len();
     let counts = || known.expected.iter().flat_map(|(counts, _)| counts.iter().copied());
     let (least, most) = (counts().min(), counts().max());

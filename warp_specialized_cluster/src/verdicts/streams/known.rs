@@ -5,21 +5,21 @@ use crate::shape::Shape;
 use crate::streams::{Batches, Multiply};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::alone::Piece;
-use examples_host::periodic::Products;
+use examples_host::alone::TimedAlone;
+use examples_host::periodic::PeriodicProducts;
 use examples_host::prelude::*;
 
 /// The batches, and what their products must be.
-pub struct Known {
+pub struct CheckedBatches {
     pub batches: Batches,
     shape: Shape,
-    expected: Vec<Products>,
+    expected: Vec<PeriodicProducts>,
 }
 
-impl Known {
+impl CheckedBatches {
     /// Every batch has an A of its own, and all have the same B.
     pub fn new(shape: Shape, batches: usize) -> Result<Self> {
-        let of_batch = |batch| Products::new(80 + batch as u64, 72, shape.terms as usize);
+        let of_batch = |batch| PeriodicProducts::new(80 + batch as u64, 72, shape.terms as usize);
         let expected: Vec<_> = (0..batches).map(of_batch).collect();
         let a: Vec<f32> = expected.iter().flat_map(|batch| left(&shape, batch)).collect();
         let batches = Batches::new(shape, batches, &a, &right(&shape, &expected[0]))?;
@@ -42,8 +42,8 @@ pub fn kernels<'v>(
     multiply: Multiply,
     batches: usize,
     streams: [&'v Stream; 2],
-) -> Piece<'v, Known> {
-    piece(streams, move |known: &mut Known| {
+) -> TimedAlone<'v, CheckedBatches> {
+    piece(streams, move |known: &mut CheckedBatches| {
         for batch in 0..batches {
             multiply(&mut known.batches, batch % 2, streams[batch % 2])?;
         }
@@ -51,7 +51,7 @@ pub fn kernels<'v>(
     })
 }
 
-impl Workload for Known {
+impl Workload for CheckedBatches {
     fn poison(&mut self) -> Result<()> {
         check::poison(&mut self.batches.output);
         Ok(())

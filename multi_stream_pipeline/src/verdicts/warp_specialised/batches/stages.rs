@@ -5,20 +5,20 @@ use crate::verdicts::rounds;
 use crate::warp_specialised::{BLOCKS, Batches};
 use anyhow::Result;
 use cuda_host::prelude::*;
-use examples_host::few_values::{Batch, Expected};
+use examples_host::few_values::{Batch, ExpectedValues};
 use examples_host::prelude::*;
 
 const DATA: Batch = Batch::new(32);
 
 /// The batches, and two buffers to time stages with.
-pub struct Work<'f> {
+pub struct StageBatches<'f> {
     pub of: Batches<'f>,
     arriving: DeviceBuffer<f32>,
     leaving: DeviceBuffer<f32>,
-    expected: Expected,
+    expected: ExpectedValues,
 }
 
-impl<'f> Work<'f> {
+impl<'f> StageBatches<'f> {
     pub fn new(forms: &'f Forms, elements: usize, count: usize, rounds: u32) -> Result<Self> {
         let mut of = Batches::new(forms, chunks::ranges::<f32>(elements, count)?, rounds)?;
         DATA.fill(&mut of.input);
@@ -52,7 +52,7 @@ impl<'f> Work<'f> {
     }
 }
 
-impl Workload for Work<'_> {
+impl Workload for StageBatches<'_> {
     fn poison(&mut self) -> Result<()> {
         check::poison(&mut self.of.output);
         Ok(())

@@ -1,7 +1,7 @@
 //! The paged cache of keys and values.
 
 use super::memory::Array;
-use super::pair::{Agreement, Agreement::Bits, Pair};
+use super::pair::{Agreement, Agreement::Bits, KernelPair};
 use super::{Purpose, blocks, some};
 use anyhow::Result;
 use cust::device::Device;
@@ -13,10 +13,10 @@ const PAGE_TOKENS: u32 = 16;
 /// A compiler may fuse the products and sums of running means.
 const FUSED: Agreement = Agreement::Share(1e-5);
 
-pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<Pair>> {
+pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<KernelPair>> {
     let mut pairs = Vec::new();
     for (heads, tokens) in purpose.choose([(8, 256), (32, 4096)], [(2, 50), (3, 129)]) {
-        let cache = Cache::new(heads, tokens)?;
+        let cache = BenchCache::new(heads, tokens)?;
         let label = format!("{heads} heads, {tokens} tokens");
         pairs.push(cache.append(tokens)?.labelled(&label));
         pairs.push(cache.attend(tokens)?.labelled(&label));
@@ -24,13 +24,13 @@ pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<Pair>> {
     some(pairs)
 }
 
-struct Cache {
+struct BenchCache {
     heads: u32,
     pages: Rc<Array>,
     table: Rc<Array>,
 }
 
-impl Cache {
+impl BenchCache {
     fn new(heads: u32, tokens: u32) -> Result<Self> {
         let (count, len) = (
             tokens.div_ceil(PAGE_TOKENS),
@@ -47,14 +47,14 @@ impl Cache {
         })
     }
 
-    fn append(&self, tokens: u32) -> Result<Pair> {
+    fn append(&self, tokens: u32) -> Result<KernelPair> {
         let elements = (tokens * self.heads * HEAD_DIM) as usize;
         let (keys, values) = (
             Array::numbers(elements, 2.0)?,
             Array::numbers(elements, 3.0)?,
         );
         let grid = [blocks(elements.div_ceil(256))?, 1, 1];
-        Ok(Pair::new(gpu_kernels::append_kv::NAME, grid, 256)
+        Ok(KernelPair::new(gpu_kernels::append_kv::NAME, grid, 256)
             .reads(&self.table)
             .number(0)
             .number(tokens)
@@ -66,12 +66,12 @@ impl Cache {
             .leaves(&self.pages, Bits))
     }
 
-    fn attend(&self, tokens: u32) -> Result<Pair> {
+    fn attend(&self, tokens: u32) -> Result<KernelPair> {
         let elements = (self.heads * HEAD_DIM) as usize;
         let queries = Array::numbers(elements, 1.0)?;
         let output = Array::unwritten(elements)?;
         let threads = gpu_kernels::PAGED_ATTENTION_THREADS;
-        Ok(Pair::new(
+        Ok(KernelPair::new(
             gpu_kernels::paged_attention::NAME,
             [self.heads, 1, 1],
             threads,

@@ -1,7 +1,7 @@
 //! Updates of single elements, and reductions.
 
 use super::memory::Array;
-use super::pair::{Agreement::*, Pair};
+use super::pair::{Agreement::*, KernelPair};
 use super::{Purpose, blocks, some};
 use anyhow::Result;
 use cust::device::Device;
@@ -13,13 +13,13 @@ const ONE_EACH: u32 = 132;
 /// By how much sums may differ to which blocks add in any order.
 const ANY_ORDER: f32 = 1e-3;
 
-pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<Pair>> {
+pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<KernelPair>> {
     let n = purpose.choose(64 << 20, 70_001);
     let (x, y) = (Array::numbers(n, 1.0)?, Array::numbers(n, 1.0)?);
     let total = Array::new(vec![0])?;
     let each = blocks(n.div_ceil(BLOCK as usize))?;
     let fours = each.div_ceil(4);
-    let at = |name, blocks| Pair::new(name, [blocks, 1, 1], BLOCK);
+    let at = |name, blocks| KernelPair::new(name, [blocks, 1, 1], BLOCK);
     let affine = |name, blocks| {
         at(name, blocks)
             .writes(&x, Bits)

@@ -16,7 +16,7 @@ use bench::{LIMIT, open, open_any};
 use comfy_table::Table;
 use cust::prelude::*;
 use gpu_kernels::{SM_70, SM_80, SM_90};
-use pair::{Modules, Pair};
+use pair::{KernelPair, Modules};
 use std::process::ExitCode;
 
 /// What the pairs are made for.
@@ -153,7 +153,7 @@ fn blocks(count: usize) -> Result<u32> {
 }
 
 /// Fails unless there are pairs to compare.
-fn some(pairs: Vec<Pair>) -> Result<Vec<Pair>> {
+fn some(pairs: Vec<KernelPair>) -> Result<Vec<KernelPair>> {
     ensure!(!pairs.is_empty(), "no pairs");
     Ok(pairs)
 }

@@ -55,7 +55,7 @@ pub enum Agreement {
 }
 
 /// A launch of both.
-pub struct Pair {
+pub struct KernelPair {
     pub name: &'static str,
     /// The name, and the size where there are several.
     pub label: String,
@@ -69,7 +69,7 @@ pub struct Pair {
     inputs: Vec<Rc<Array>>,
 }
 
-impl Pair {
+impl KernelPair {
     pub fn new(name: &'static str, grid: [u32; 3], threads: u32) -> Self {
         Self {
             name,

@@ -1,7 +1,7 @@
 //! The kernels over tiles of an array, in all forms.
 
 use super::memory::Array;
-use super::pair::{Agreement::Bits, Pair};
+use super::pair::{Agreement::Bits, KernelPair};
 use super::{Purpose, some};
 use anyhow::Result;
 use cust::device::{Device, DeviceAttribute};
@@ -18,7 +18,7 @@ const FORMS: [(&str, u32); 4] = [
     (gpu_kernels::fma_tiles_bulk::NAME, CONSUMERS + 32),
 ];
 
-pub fn pairs(device: Device, purpose: Purpose) -> Result<Vec<Pair>> {
+pub fn pairs(device: Device, purpose: Purpose) -> Result<Vec<KernelPair>> {
     let n = purpose.choose(64 << 20, 50_004);
     let (input, output) = (Array::numbers(n, 1.0)?, Array::unwritten(n)?);
     let multiprocessors = device.get_attribute(DeviceAttribute::MultiprocessorCount)? as u32;
@@ -32,7 +32,7 @@ pub fn pairs(device: Device, purpose: Purpose) -> Result<Vec<Pair>> {
         (256, grids[1]),
     ] {
         for (name, threads) in FORMS {
-            let pair = Pair::new(name, [blocks, 1, 1], threads)
+            let pair = KernelPair::new(name, [blocks, 1, 1], threads)
                 .reads(&input)
                 .length(n)
                 .writes(&output, Bits)

@@ -4,7 +4,7 @@ use crate::results::Timed;
 use anyhow::{Context as _, Result};
 
 /// A part of an example.
-pub struct Case {
+pub struct ExamplePart {
     pub program: &'static str,
     pub part: &'static str,
     /// Bytes, where they are not the part's usual ones.
@@ -22,19 +22,19 @@ const PERSISTENT: &str = "persistent_kernel";
 const GRAPH: &str = "graph_capture";
 
 /// All of them. Append's prompt is fixed, so that its length is not chosen by measuring.
-pub const ALL: [Case; 9] = [
-    Case::new(ALLOCATOR, "cost", Some(16 << 20), 1 << 20, nothing),
-    Case::new(ALLOCATOR, "llm-scratch", None, 1 << 18, nothing),
-    Case::new(CACHE, "append", Some(8 << 20), 2 << 20, nothing),
-    Case::new(CACHE, "prefetch", Some(32 << 20), 2 << 20, sequences),
-    Case::new(PIPELINE, "event-chain", None, 4 << 20, nothing),
-    Case::new(PIPELINE, "warp-specialised", None, 4 << 20, balance),
-    Case::without_size(PERSISTENT, "steps"),
-    Case::without_size(GRAPH, "replay"),
-    Case::without_size(GRAPH, "update"),
+pub const ALL: [ExamplePart; 9] = [
+    ExamplePart::new(ALLOCATOR, "cost", Some(16 << 20), 1 << 20, nothing),
+    ExamplePart::new(ALLOCATOR, "llm-scratch", None, 1 << 18, nothing),
+    ExamplePart::new(CACHE, "append", Some(8 << 20), 2 << 20, nothing),
+    ExamplePart::new(CACHE, "prefetch", Some(32 << 20), 2 << 20, sequences),
+    ExamplePart::new(PIPELINE, "event-chain", None, 4 << 20, nothing),
+    ExamplePart::new(PIPELINE, "warp-specialised", None, 4 << 20, balance),
+    ExamplePart::without_size(PERSISTENT, "steps"),
+    ExamplePart::without_size(GRAPH, "replay"),
+    ExamplePart::without_size(GRAPH, "update"),
 ];
 
-impl Case {
+impl ExamplePart {
     const fn new(
         program: &'static str,
         part: &'static str,

@@ -10,11 +10,11 @@ mod results;
 mod row;
 
 use anyhow::{Context as _, Result, ensure};
-use case::Case;
+use case::ExamplePart;
 use chapter_results::Results;
 use clap::Parser;
 use results::Timed;
-use row::Row;
+use row::VariantRow;
 use std::path::{Path, PathBuf};
 use std::process::{Command, ExitCode, Stdio};
 use std::time::Instant;
@@ -22,7 +22,7 @@ use std::time::Instant;
 /// Compare the times of example programs in Rust with those of their twins in CUDA C++
 #[derive(Parser)]
 #[command(max_term_width = 80)]
-struct Arguments {
+struct CommandLine {
     /// The folder with the example programs
     examples: PathBuf,
 
@@ -48,7 +48,7 @@ struct Arguments {
 }
 
 fn main() -> ExitCode {
-    match compare(&Arguments::parse()) {
+    match compare(&CommandLine::parse()) {
         Ok(code) => code,
         Err(error) => {
             eprintln!("error: {error:#}");
@@ -57,9 +57,9 @@ fn main() -> ExitCode {
     }
 }
 
-fn compare(arguments: &Arguments) -> Result<ExitCode> {
-    let wanted = |case: &&Case| arguments.part.as_deref().is_none_or(|p| p == case.part);
-    let cases: Vec<&Case> = case::ALL.iter().filter(wanted).collect();
+fn compare(arguments: &CommandLine) -> Result<ExitCode> {
+    let wanted = |case: &&ExamplePart| arguments.part.as_deref().is_none_or(|p| p == case.part);
+    let cases: Vec<&ExamplePart> = case::ALL.iter().filter(wanted).collect();
     ensure!(
         !cases.is_empty(),
         "no part is called {}; there are: {}",
@@ -68,7 +68,7 @@ fn compare(arguments: &Arguments) -> Result<ExitCode> {
     );
     let folder = tempfile::tempdir().context("cannot create a folder for the results")?;
     let rounds = if arguments.check { 1 } else { arguments.rounds };
-    let mut rows: Vec<Vec<Row>> = cases.iter().map(|_| Vec::new()).collect();
+    let mut rows: Vec<Vec<VariantRow>> = cases.iter().map(|_| Vec::new()).collect();
     let started = Instant::now();
     for _ in 0..rounds {
         for (case, rows) in cases.iter().zip(&mut rows) {
@@ -80,7 +80,7 @@ fn compare(arguments: &Arguments) -> Result<ExitCode> {
                 .with_context(|| format!("{}, part {}", case.program, case.part))?;
         }
     }
-    let rows: Vec<Row> = rows.into_iter().flatten().collect();
+    let rows: Vec<VariantRow> = rows.into_iter().flatten().collect();
     let seconds = started.elapsed().as_secs_f64();
     if arguments.check {
         println!(
@@ -99,7 +99,7 @@ fn compare(arguments: &Arguments) -> Result<ExitCode> {
 }
 
 /// The example's results. A lesson that does not hold (exit code 1) is reported and compared all the same.
-fn run_example(arguments: &Arguments, case: &Case, folder: &Path) -> Result<Vec<Timed>> {
+fn run_example(arguments: &CommandLine, case: &ExamplePart, folder: &Path) -> Result<Vec<Timed>> {
     let json = folder.join("example.json");
     let mut command = Command::new(arguments.examples.join(case.program));
     command
@@ -124,8 +124,8 @@ fn run_example(arguments: &Arguments, case: &Case, folder: &Path) -> Result<Vec<
 }
 
 fn run_twin(
-    arguments: &Arguments,
-    case: &Case,
+    arguments: &CommandLine,
+    case: &ExamplePart,
     folder: &Path,
     example: &[Timed],
 ) -> Result<Vec<Timed>> {

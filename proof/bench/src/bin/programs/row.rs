@@ -6,14 +6,14 @@ use bench::{LIMIT, median};
 use comfy_table::Table;
 
 /// One variant over all rounds.
-pub struct Row {
+pub struct VariantRow {
     name: String,
     /// Of each round the example's median and its twin's, in µs.
     rounds: Vec<[f64; 2]>,
 }
 
 /// Adds a round: every variant of the twin has to be one of the example's, of the same group of the same work.
-pub fn add(rows: &mut Vec<Row>, example: &[Timed], twin: &[Timed]) -> Result<()> {
+pub fn add(rows: &mut Vec<VariantRow>, example: &[Timed], twin: &[Timed]) -> Result<()> {
     for (index, theirs) in twin.iter().enumerate() {
         let names = |timed: &Timed| {
             let Timed {
@@ -41,7 +41,7 @@ pub fn add(rows: &mut Vec<Row>, example: &[Timed], twin: &[Timed]) -> Result<()>
             in_words(theirs.plan)
         );
         if rows.len() == index {
-            rows.push(Row {
+            rows.push(VariantRow {
                 name: names(theirs),
                 rounds: Vec::new(),
             });
@@ -64,7 +64,7 @@ fn in_words(plan: Option<[u64; 4]>) -> String {
     plan.map_or("not planned".to_owned(), |numbers| format!("{numbers:?}"))
 }
 
-impl Row {
+impl VariantRow {
     fn ratio(&self) -> f64 {
         median(
             self.rounds
@@ -84,14 +84,14 @@ impl Row {
 }
 
 /// The names of those above the limit, with their ratios.
-pub fn above(rows: &[Row]) -> Vec<String> {
+pub fn above(rows: &[VariantRow]) -> Vec<String> {
     rows.iter()
         .filter(|row| row.ratio() > LIMIT)
         .map(|row| format!("{} ({:.3})", row.name, row.ratio()))
         .collect()
 }
 
-pub fn table(rows: &[Row]) -> Table {
+pub fn table(rows: &[VariantRow]) -> Table {
     let mut table = Table::new();
     table.set_header(["variant", "Rust µs (range)", "C++ µs (range)", "Rust / C++"]);
     for row in rows {

@@ -80,13 +80,13 @@ pub(in crate::exec) fn product24(a: i32, b: i32) -> i64 {
 }
 
 /// A part of a register as a number: how `dp4a` and `dp2a` see their operands.
-pub(in crate::exec) trait Part: 'static {
+pub(in crate::exec) trait RegisterPart: 'static {
     fn at(bits: u32, shift: u32) -> u32;
 }
 
 macro_rules! parts {
     ($($part:ident as $extended:ident;)*) => {$(
-        impl Part for $part {
+        impl RegisterPart for $part {
             #[inline(always)]
             fn at(bits: u32, shift: u32) -> u32 {
                 (bits >> shift) as $part as $extended as u32
@@ -104,7 +104,7 @@ parts! {
 
 /// `dp4a`: four products of bytes, and `c`.
 #[inline(always)]
-pub(in crate::exec) fn dot4<A: Part, B: Part>(a: u32, b: u32, c: u32) -> u32 {
+pub(in crate::exec) fn dot4<A: RegisterPart, B: RegisterPart>(a: u32, b: u32, c: u32) -> u32 {
     let mut sum = c;
     for shift in [0, 8, 16, 24] {
         sum = sum.wrapping_add(A::at(a, shift).wrapping_mul(B::at(b, shift)));
@@ -114,7 +114,11 @@ pub(in crate::exec) fn dot4<A: Part, B: Part>(a: u32, b: u32, c: u32) -> u32 {
 
 /// `dp2a`: two products of the halves of `a` with bytes of `b` from bit `FROM`, and `c`.
 #[inline(always)]
-pub(in crate::exec) fn dot2<A: Part, B: Part, const FROM: u32>(a: u32, b: u32, c: u32) -> u32 {
+pub(in crate::exec) fn dot2<A: RegisterPart, B: RegisterPart, const FROM: u32>(
+    a: u32,
+    b: u32,
+    c: u32,
+) -> u32 {
     let low = A::at(a, 0).wrapping_mul(B::at(b, FROM));
     let high = A::at(a, 16).wrapping_mul(B::at(b, FROM + 8));
     c.wrapping_add(low).wrapping_add(high)

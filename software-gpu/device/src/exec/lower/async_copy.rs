@@ -7,7 +7,7 @@ use crate::ptx::ir::{Instruction, Operand, Space, Type};
 use super::super::cost::{Class, Weight};
 use super::super::memory;
 use super::super::op::Slot;
-use super::load_store::{Access, space};
+use super::load_store::{MemoryInstruction, space};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
@@ -132,7 +132,7 @@ impl Lowering<'_> {
         space: Space,
         words: u32,
     ) -> Result<(Slot, u32)> {
-        let access = Access::plain(space, Type::B32, words);
+        let access = MemoryInstruction::plain(space, Type::B32, words);
         let (address, site, _) = self.site(i, address, access)?;
         Ok((address, site))
     }

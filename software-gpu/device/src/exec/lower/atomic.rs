@@ -7,7 +7,7 @@ use super::super::cost::{Class, Weight};
 use super::super::memory::{self, Combination, Combine, Strength};
 use super::liveness;
 use super::load_store::COMPLETES_BYTES;
-use super::load_store::{Access, space};
+use super::load_store::{MemoryInstruction, space};
 use super::memory_ordering;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
@@ -24,7 +24,7 @@ impl Lowering<'_> {
         let strength = memory_ordering::of_atomic(&mut m);
         let named_space = m.pick(space).unwrap_or(Space::Generic);
         let operation = m
-            .pick(Operation::named)
+            .pick(AtomicOperation::named)
             .ok_or_else(|| self.unsupported(i, "this operation is not implemented"))?;
         let kind = m.kind()?;
         m.end()?;
@@ -46,8 +46,8 @@ impl Lowering<'_> {
             _ => return Err(self.malformed(i, "operands are missing")),
         };
         let (address, b, c) = match (operands, operation) {
-            ([address, b, c], Operation::CompareAndSwap) => (address, b, Some(c)),
-            ([address, b], operation) if operation != Operation::CompareAndSwap => {
+            ([address, b, c], AtomicOperation::CompareAndSwap) => (address, b, Some(c)),
+            ([address, b], operation) if operation != AtomicOperation::CompareAndSwap => {
                 (address, b, None)
             }
             _ => return Err(self.malformed(i, "another number of operands is needed")),
@@ -55,14 +55,14 @@ impl Lowering<'_> {
         let b = self.source(i, b, kind)?;
         let c = c.map_or(Ok(b), |c| self.source(i, c, kind))?;
         let target = self.target(i, result, kind)?;
-        let access = Access {
+        let access = MemoryInstruction {
             space: named_space,
             kind,
             count: 1,
             wide,
             rows: [target, 0, 0, 0],
             strength,
-            exchanges: operation == Operation::Exchange,
+            exchanges: operation == AtomicOperation::Exchange,
             combine: Some(combine),
         };
         let (address, site, space) = self.site(i, address, access)?;
@@ -107,14 +107,14 @@ impl Lowering<'_> {
 
     /// Whether the order of blocks shows in the outcome: when results are used, when the operation does not commute
     /// with itself (rounding included), or when different operations may meet at one address.
-    fn note_order(&mut self, operation: Operation, kind: Type, used: bool) {
+    fn note_order(&mut self, operation: AtomicOperation, kind: Type, used: bool) {
         let commutes = !kind.is_float()
             && !matches!(
                 operation,
-                Operation::Exchange
-                    | Operation::CompareAndSwap
-                    | Operation::Increment
-                    | Operation::Decrement
+                AtomicOperation::Exchange
+                    | AtomicOperation::CompareAndSwap
+                    | AtomicOperation::Increment
+                    | AtomicOperation::Decrement
             );
         let alone = *self.totals.reduction.get_or_insert((operation, kind)) == (operation, kind);
         self.totals.ordered |= used || !commutes || !alone;
@@ -131,8 +131,8 @@ impl Lowering<'_> {
 }
 
 /// What `red.async` has.
-fn may_be_asynchronous(operation: Operation, kind: Type) -> bool {
-    use Operation::*;
+fn may_be_asynchronous(operation: AtomicOperation, kind: Type) -> bool {
+    use AtomicOperation::*;
     match operation {
         Add => matches!(kind, Type::U32 | Type::S32 | Type::U64 | Type::S64),
         Minimum | Maximum => matches!(kind, Type::U32 | Type::S32),
@@ -144,7 +144,7 @@ fn may_be_asynchronous(operation: Operation, kind: Type) -> bool {
 
 /// What an atomic does with the old value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(super) enum AtomicOperation {
     Add,
     Minimum,
     Maximum,
@@ -157,7 +157,7 @@ pub(super) enum Operation {
     CompareAndSwap,
 }
 
-impl Operation {
+impl AtomicOperation {
     fn named(name: &str) -> Option<Self> {
         Some(match name {
             "add" => Self::Add,
@@ -178,8 +178,8 @@ impl Operation {
 /// The new value of an operation on global and on shared memory, as functions of the low bits of cells.
 ///
 /// They differ in `.add.f32`, which flushes subnormal numbers on global memory only.
-fn combine(operation: Operation, kind: Type) -> Option<Combination> {
-    use Operation::*;
+fn combine(operation: AtomicOperation, kind: Type) -> Option<Combination> {
+    use AtomicOperation::*;
     use Type::*;
     let both: Combine = match (operation, kind) {
         (Add, F32) => {
@@ -248,7 +248,7 @@ fn flush(bits: u64) -> u64 {
 mod tests {
     use super::*;
 
-    fn apply(operation: Operation, kind: Type, old: u64, b: u64, c: u64) -> [u64; 2] {
+    fn apply(operation: AtomicOperation, kind: Type, old: u64, b: u64, c: u64) -> [u64; 2] {
         let combination = combine(operation, kind).expect("is implemented");
         let both = [combination.on_global, combination.on_shared];
         both.map(|combine| combine(old, b, c))
@@ -256,32 +256,47 @@ mod tests {
 
     #[test]
     fn single_precision_sums_are_flushed_on_global_memory_only() {
-        assert_eq!(apply(Operation::Add, Type::F32, 1, 1, 0), [0, 2]);
+        assert_eq!(apply(AtomicOperation::Add, Type::F32, 1, 1, 0), [0, 2]);
         assert_eq!(
-            apply(Operation::Add, Type::F32, 0x3f80_0000, 0x4000_0000, 0),
+            apply(AtomicOperation::Add, Type::F32, 0x3f80_0000, 0x4000_0000, 0),
             [0x4040_0000; 2]
         );
     }
 
     #[test]
     fn counters_wrap_at_their_bound() {
-        assert_eq!(apply(Operation::Increment, Type::U32, 3, 3, 0), [0; 2]);
-        assert_eq!(apply(Operation::Increment, Type::U32, 2, 3, 0), [3; 2]);
-        assert_eq!(apply(Operation::Decrement, Type::U32, 0, 3, 0), [3; 2]);
-        assert_eq!(apply(Operation::Decrement, Type::U32, 9, 3, 0), [3; 2]);
+        assert_eq!(
+            apply(AtomicOperation::Increment, Type::U32, 3, 3, 0),
+            [0; 2]
+        );
+        assert_eq!(
+            apply(AtomicOperation::Increment, Type::U32, 2, 3, 0),
+            [3; 2]
+        );
+        assert_eq!(
+            apply(AtomicOperation::Decrement, Type::U32, 0, 3, 0),
+            [3; 2]
+        );
+        assert_eq!(
+            apply(AtomicOperation::Decrement, Type::U32, 9, 3, 0),
+            [3; 2]
+        );
     }
 
     #[test]
     fn signs_matter_to_minimum_and_maximum() {
         let minus_one = u64::from(u32::MAX);
         assert_eq!(
-            apply(Operation::Minimum, Type::S32, minus_one, 1, 0),
+            apply(AtomicOperation::Minimum, Type::S32, minus_one, 1, 0),
             [minus_one; 2]
         );
         assert_eq!(
-            apply(Operation::Minimum, Type::U32, minus_one, 1, 0),
+            apply(AtomicOperation::Minimum, Type::U32, minus_one, 1, 0),
             [1; 2]
         );
-        assert_eq!(apply(Operation::Maximum, Type::S64, u64::MAX, 1, 0), [1; 2]);
+        assert_eq!(
+            apply(AtomicOperation::Maximum, Type::S64, u64::MAX, 1, 0),
+            [1; 2]
+        );
     }
 }

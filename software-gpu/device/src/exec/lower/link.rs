@@ -5,14 +5,14 @@ use std::collections::HashMap;
 use crate::ptx::PtxError;
 use crate::ptx::ir::{Body, Function, Kernel, Module, Operand, Space, Symbol};
 
-use super::Source;
+use super::FunctionSource;
 
 /// The closure of a kernel over calls.
-pub(super) struct Link<'m> {
+pub(super) struct LinkedKernel<'m> {
     pub module: &'m Module,
     global_addresses: &'m dyn Fn(&str) -> Option<u64>,
     /// The kernel, then the functions it reaches.
-    pub sources: Vec<Source<'m>>,
+    pub sources: Vec<FunctionSource<'m>>,
     indices: HashMap<&'m str, u32>,
     /// Shared variables by (function, variable name); module-scope ones have no function.
     shared: HashMap<(Option<usize>, &'m str), u32>,
@@ -24,7 +24,7 @@ pub(super) struct Link<'m> {
 /// No GPU has more shared memory; a bound that keeps offsets in 32 bits.
 const MAX_SHARED: u64 = 1 << 20;
 
-impl<'m> Link<'m> {
+impl<'m> LinkedKernel<'m> {
     pub fn new(
         module: &'m Module,
         kernel: &'m Kernel,
@@ -33,7 +33,7 @@ impl<'m> Link<'m> {
         let mut link = Self {
             module,
             global_addresses,
-            sources: vec![Source {
+            sources: vec![FunctionSource {
                 name: &kernel.name,
                 parameters: &kernel.parameters,
                 returns: &[],
@@ -71,7 +71,7 @@ impl<'m> Link<'m> {
                     continue;
                 };
                 let index = *self.indices.entry(&function.name).or_insert_with(|| {
-                    self.sources.push(Source {
+                    self.sources.push(FunctionSource {
                         name: &function.name,
                         parameters: &function.parameters,
                         returns: &function.returns,
@@ -173,7 +173,7 @@ impl<'m> Link<'m> {
     }
 
     /// The address of a shared variable declared in function `source`.
-    pub fn shared_in(&self, source: &Source<'_>, name: &'m str) -> Option<u64> {
+    pub fn shared_in(&self, source: &FunctionSource<'_>, name: &'m str) -> Option<u64> {
         let index = self
             .sources
             .iter()

@@ -10,7 +10,7 @@ use super::super::memory::{self, Combination, Site, Strength};
 use super::super::op::Slot;
 use super::memory_ordering;
 use super::modifiers::Modifiers;
-use super::registers::Address;
+use super::registers::MemoryAddress;
 use super::{Lowering, Result};
 
 /// Cache operators.
@@ -21,7 +21,7 @@ pub(super) const COMPLETES_BYTES: &str = "mbarrier::complete_tx::bytes";
 const MAX_LANE_BYTES: u32 = 16;
 
 /// The data of one memory instruction.
-pub(super) struct Access {
+pub(super) struct MemoryInstruction {
     pub space: Space,
     pub kind: Type,
     pub count: u32,
@@ -32,7 +32,7 @@ pub(super) struct Access {
     pub combine: Option<Combination>,
 }
 
-impl Access {
+impl MemoryInstruction {
     /// An access without data rows of its own.
     pub fn plain(space: Space, kind: Type, count: u32) -> Self {
         Self {
@@ -93,7 +93,7 @@ impl Lowering<'_> {
                 operand => self.target(i, operand, kind)?,
             };
         }
-        let access = Access {
+        let access = MemoryInstruction {
             space,
             kind,
             count,
@@ -138,7 +138,7 @@ impl Lowering<'_> {
         for (row, operand) in rows.iter_mut().zip(self.elements(i, from, count)?) {
             *row = self.source(i, operand, kind)?;
         }
-        let access = Access {
+        let access = MemoryInstruction {
             space,
             kind,
             count,
@@ -180,7 +180,7 @@ impl Lowering<'_> {
         let [to, from, _] = i.operands.as_slice() else {
             return Err(self.malformed(i, "3 operands are needed"));
         };
-        let mut access = Access::plain(space, kind, count);
+        let mut access = MemoryInstruction::plain(space, kind, count);
         for (row, operand) in access.rows.iter_mut().zip(self.elements(i, from, count)?) {
             *row = self.source(i, operand, kind)?;
         }
@@ -261,7 +261,7 @@ impl Lowering<'_> {
         &mut self,
         i: &Instruction,
         operand: &Operand,
-        access: Access,
+        access: MemoryInstruction,
     ) -> Result<(Slot, u32, Space)> {
         let Operand::Address(base, offset) = operand else {
             return Err(self.malformed(i, "an address in brackets is needed"));
@@ -334,8 +334,8 @@ impl Lowering<'_> {
         }
         site.space = space;
         match address {
-            Address::Fixed(address) => self.literal(address, Type::U64),
-            Address::Local(address) => {
+            MemoryAddress::Fixed(address) => self.literal(address, Type::U64),
+            MemoryAddress::Local(address) => {
                 site.relative = true;
                 site.offset = site.offset.wrapping_add(address.into());
                 self.literal(0, Type::U64)

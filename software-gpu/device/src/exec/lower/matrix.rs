@@ -9,7 +9,7 @@ use super::super::cost::{Class, Weight, latency};
 use super::super::matrix::{self, Multiplication};
 use super::super::memory;
 use super::super::op::Slot;
-use super::load_store::{Access, space};
+use super::load_store::{MemoryInstruction, space};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
@@ -94,7 +94,7 @@ impl Lowering<'_> {
             (true, [registers, address]) | (false, [address, registers]) => (registers, address),
             _ => return Err(self.malformed(i, "2 operands are needed")),
         };
-        let mut access = Access::plain(space, Type::B64, 2);
+        let mut access = MemoryInstruction::plain(space, Type::B64, 2);
         access.wide = false;
         access.rows = match (loads, count) {
             (true, 1) => padded(self.targets::<1>(i, registers, Type::B32)?),

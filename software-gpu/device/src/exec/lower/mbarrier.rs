@@ -7,7 +7,7 @@ use super::super::mbarrier::Mbarrier;
 use super::super::memory::{self, Update};
 use super::super::op::Slot;
 use super::super::warp_handlers::rare1;
-use super::load_store::{Access, space};
+use super::load_store::{MemoryInstruction, space};
 use super::memory_ordering;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
@@ -146,7 +146,7 @@ impl Lowering<'_> {
         address: &Operand,
         space: Space,
     ) -> Result<(Slot, u32)> {
-        let access = Access::plain(space, Type::B64, 1);
+        let access = MemoryInstruction::plain(space, Type::B64, 1);
         let (address, site, _) = self.site(i, address, access)?;
         Ok((address, site))
     }

@@ -54,14 +54,14 @@ use super::matrix::Multiplication;
 use super::memory::{Site, TensorCopy};
 use super::op::{Handler, Op, Slot};
 use super::program::{
-    BasicBlock, BlockBarrier, Code, Constant, ExecutableKernel, Program, SyncShuffle, Terminator,
-    Value,
+    BasicBlock, BlockBarrier, Code, Constant, ExecutableKernel, KernelProgram, SyncShuffle,
+    Terminator, Value,
 };
 
 use super::warpgroup::WarpgroupMultiplication;
 
 use flow::{End, Raw};
-use link::Link;
+use link::LinkedKernel;
 use schedule::Schedule;
 pub use system_calls::{HEAP, HEAP_BYTES};
 
@@ -77,7 +77,7 @@ pub(super) fn kernel(
     latencies: Latencies,
     global_addresses: &dyn Fn(&str) -> Option<u64>,
 ) -> Result<ExecutableKernel> {
-    let link = Link::new(module, kernel, global_addresses)?;
+    let link = LinkedKernel::new(module, kernel, global_addresses)?;
     let mut codes = Vec::with_capacity(link.sources.len());
     let mut totals = Totals::default();
     for source in &link.sources {
@@ -109,7 +109,7 @@ pub(super) fn kernel(
         cluster: kernel.cluster,
         constant: module.constant_bytes().min(u32::MAX.into()) as u32,
         refusal: None,
-        program: Arc::new(Program {
+        program: Arc::new(KernelProgram {
             codes,
             sites: totals.sites,
             latencies,
@@ -151,11 +151,11 @@ struct Totals {
     multiplies_in_warpgroups: bool,
     depends_on_grids: bool,
     /// The first atomic on global memory.
-    reduction: Option<(atomic::Operation, Type)>,
+    reduction: Option<(atomic::AtomicOperation, Type)>,
 }
 
 /// A function to be lowered.
-struct Source<'m> {
+struct FunctionSource<'m> {
     name: &'m str,
     parameters: &'m [Parameter],
     returns: &'m [Parameter],
@@ -165,8 +165,8 @@ struct Source<'m> {
 
 /// The state of lowering one function.
 struct Lowering<'l> {
-    link: &'l Link<'l>,
-    source: &'l Source<'l>,
+    link: &'l LinkedKernel<'l>,
+    source: &'l FunctionSource<'l>,
     totals: &'l mut Totals,
     latencies: Latencies,
     /// Slots of PTX registers in use.
@@ -229,8 +229,8 @@ fn loaded(instructions: &[Instruction]) -> HashSet<RegisterId> {
 
 impl<'l> Lowering<'l> {
     fn new(
-        link: &'l Link<'l>,
-        source: &'l Source<'l>,
+        link: &'l LinkedKernel<'l>,
+        source: &'l FunctionSource<'l>,
         totals: &'l mut Totals,
         latencies: Latencies,
     ) -> Self {

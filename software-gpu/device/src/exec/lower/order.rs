@@ -5,7 +5,7 @@
 //! sorted the same way. Irreducible loops have entries besides the header, which does no harm.
 
 /// The result of [`order`].
-pub(super) struct Order {
+pub(super) struct BlockOrder {
     /// Block numbers in their new order; unreachable ones come last.
     pub sequence: Vec<u32>,
     /// By position: for a loop header the position behind its loop, 0 for others.
@@ -16,11 +16,11 @@ pub(super) struct Order {
 const MAX_DEPTH: u32 = 64;
 
 /// Orders the blocks of a graph whose entry is block 0.
-pub(super) fn order(successors: &[Vec<u32>]) -> Order {
+pub(super) fn order(successors: &[Vec<u32>]) -> BlockOrder {
     let preorder = reverse_postorder(successors);
     let mut sorter = Sorter {
         successors,
-        order: Order {
+        order: BlockOrder {
             sequence: Vec::with_capacity(successors.len()),
             loop_end: Vec::with_capacity(successors.len()),
         },
@@ -64,7 +64,7 @@ fn reverse_postorder(successors: &[Vec<u32>]) -> Vec<u32> {
 
 struct Sorter<'g> {
     successors: &'g [Vec<u32>],
-    order: Order,
+    order: BlockOrder,
 }
 
 impl Sorter<'_> {

@@ -13,7 +13,7 @@ type Result<T> = std::result::Result<T, PtxError>;
 
 /// An address known when the module is loaded.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Address {
+pub(super) enum MemoryAddress {
     /// The same in all frames.
     Fixed(u64),
     /// Relative to the frame's local memory.
@@ -117,11 +117,11 @@ impl<'l> Lowering<'l> {
             Operand::Register(register) => self.aliases.get(register).copied(),
             Operand::Special(name) if kind.bytes() == 4 => Special::named(name).map(Value::Special),
             Operand::Symbol(symbol, offset) => match self.address(symbol)? {
-                (_, Address::Fixed(address)) => Some(Value::Bits(truncate(
+                (_, MemoryAddress::Fixed(address)) => Some(Value::Bits(truncate(
                     address.wrapping_add(*offset as u64),
                     kind,
                 ))),
-                (_, Address::Local(_)) => None,
+                (_, MemoryAddress::Local(_)) => None,
             },
             literal => literal_bits(literal, kind).map(Value::Bits),
         }
@@ -150,31 +150,33 @@ impl<'l> Lowering<'l> {
     }
 
     /// The space and address of a symbol.
-    pub fn address(&self, symbol: &Symbol) -> Option<(Space, Address)> {
+    pub fn address(&self, symbol: &Symbol) -> Option<(Space, MemoryAddress)> {
         match symbol {
             Symbol::Parameter(index) if self.source.is_kernel => {
                 let parameter = self.source.parameters.get(*index)?;
-                Some((Space::Param, Address::Fixed(parameter.offset.into())))
+                Some((Space::Param, MemoryAddress::Fixed(parameter.offset.into())))
             }
-            Symbol::Parameter(index) => {
-                Some((Space::Local, Address::Local(self.arguments.get(*index)?.0)))
-            }
-            Symbol::Return(index) => {
-                Some((Space::Local, Address::Local(self.returns.get(*index)?.0)))
-            }
+            Symbol::Parameter(index) => Some((
+                Space::Local,
+                MemoryAddress::Local(self.arguments.get(*index)?.0),
+            )),
+            Symbol::Return(index) => Some((
+                Space::Local,
+                MemoryAddress::Local(self.returns.get(*index)?.0),
+            )),
             Symbol::Variable(index) => match self.local.get(*index)? {
-                Some(offset) => Some((Space::Local, Address::Local(*offset))),
+                Some(offset) => Some((Space::Local, MemoryAddress::Local(*offset))),
                 None => {
                     let name = &self.source.body.variables.get(*index)?.name;
                     Some((
                         Space::Shared,
-                        Address::Fixed(self.link.shared_in(self.source, name)?),
+                        MemoryAddress::Fixed(self.link.shared_in(self.source, name)?),
                     ))
                 }
             },
             Symbol::Name(name) => {
                 let (space, address) = self.link.variable(name)?;
-                Some((space, Address::Fixed(address)))
+                Some((space, MemoryAddress::Fixed(address)))
             }
         }
     }
@@ -308,10 +310,10 @@ impl<'l> Lowering<'l> {
                 Ok(slot)
             }
             Operand::Symbol(symbol, offset) => match self.address(symbol) {
-                Some((_, Address::Fixed(address))) => {
+                Some((_, MemoryAddress::Fixed(address))) => {
                     self.literal(truncate(address.wrapping_add(*offset as u64), kind), kind)
                 }
-                Some((_, Address::Local(address))) => {
+                Some((_, MemoryAddress::Local(address))) => {
                     let slot = self.temporary(wide)?;
                     self.local_address(slot, wide, i64::from(address).wrapping_add(*offset));
                     Ok(slot)

@@ -171,7 +171,7 @@ impl Shape for Print {
     unsafe fn run(cx: &mut Context<'_>, op: &Op) {
         for lane in cx.lanes() {
             let format = text(cx, lane, local(cx, lane, op.a, 8), MAX_TEXT);
-            let mut list = Arguments {
+            let mut list = PrintfArguments {
                 cx,
                 lane,
                 next: local(cx, lane, op.b, 8),
@@ -189,13 +189,13 @@ impl Shape for Print {
 const MAX_TEXT: u64 = 1024;
 
 /// The arguments of `vprintf`, one behind the other.
-struct Arguments<'a, 'g> {
+struct PrintfArguments<'a, 'g> {
     cx: &'a Context<'g>,
     lane: usize,
     next: u64,
 }
 
-impl List for Arguments<'_, '_> {
+impl List for PrintfArguments<'_, '_> {
     fn word(&mut self) -> u64 {
         let at = self.next.saturating_add(7) & !7;
         self.next = at.wrapping_add(8);

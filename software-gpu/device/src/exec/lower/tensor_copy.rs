@@ -9,7 +9,7 @@ use super::super::memory::{self, TensorCopy};
 use super::super::op::Slot;
 use super::super::tensor_map::MAX_RANK;
 use super::async_copy::ISSUE;
-use super::load_store::{Access, COMPLETES_BYTES, space};
+use super::load_store::{COMPLETES_BYTES, MemoryInstruction, space};
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
@@ -54,9 +54,9 @@ impl Lowering<'_> {
             true => Some(self.source(i, &i.operands[3], Type::U16)?),
             false => None,
         };
-        let pieces = Access::plain(Space::Shared, Type::B32, 4);
+        let pieces = MemoryInstruction::plain(Space::Shared, Type::B32, 4);
         let (shared, site, _) = self.site(i, shared, pieces)?;
-        let access = Access::plain(Space::Generic, Type::B32, 4);
+        let access = MemoryInstruction::plain(Space::Generic, Type::B32, 4);
         let (map, _, _) = self.site(i, map, access)?;
         let object: Slot = match stores {
             true => 0,

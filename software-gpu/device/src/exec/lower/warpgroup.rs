@@ -13,7 +13,7 @@ use super::super::memory::Site;
 use super::super::op::Slot;
 use super::super::warpgroup::{self, Left, WarpgroupMultiplication};
 use super::liveness::{is_warpgroup_multiplication, read, written};
-use super::load_store::Access;
+use super::load_store::MemoryInstruction;
 use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
@@ -171,7 +171,7 @@ impl Lowering<'_> {
 
     /// Reports reads of 16 bytes to the checkers.
     fn pieces(&mut self, i: &Instruction) -> Site {
-        let access = Access::plain(Space::Shared, Type::B32, 4);
+        let access = MemoryInstruction::plain(Space::Shared, Type::B32, 4);
         Site {
             line: i.line,
             space: access.space,

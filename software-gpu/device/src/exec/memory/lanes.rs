@@ -13,7 +13,7 @@ use super::super::fault::Access;
 use super::super::touched::Touched;
 use super::super::warp_handlers::LANES;
 use super::super::watch::Scattered;
-use super::pattern::{AddressCell, Extent, HALF, Half};
+use super::pattern::{AddressCell, Extent, HALF, HalfWarpPattern};
 use super::target::{SECTOR, Target};
 use super::{Site, is_local};
 
@@ -219,9 +219,9 @@ impl<'g> Context<'g> {
         site: &Site,
         together: &Together<'g>,
         row: &[A; LANES],
-        halves: [Half; 2],
+        halves: [HalfWarpPattern; 2],
     ) {
-        if together.target.global.is_some() || halves != [Half::Row; 2] {
+        if together.target.global.is_some() || halves != [HalfWarpPattern::Row; 2] {
             return self.watch_together(site, Access::Load, together, row, 0);
         }
         for first in [0, HALF] {

@@ -7,7 +7,7 @@ use super::super::warp_handlers::{LANES, Shape, handler};
 use super::super::watch::Scattered;
 use super::cells::{read, set_cell};
 use super::lanes::Together;
-use super::pattern::{AddressCell, HALF, Half, Pattern};
+use super::pattern::{AddressCell, HALF, HalfWarpPattern, Pattern};
 use super::target::{Sectors, addresses};
 use super::{Site, note_lane_by_lane};
 
@@ -92,7 +92,7 @@ unsafe fn load_halves<A: AddressCell>(
     cx: &Context<'_>,
     site: &Site,
     row: &[A; LANES],
-    halves: [Half; 2],
+    halves: [HalfWarpPattern; 2],
     together: &Together<'_>,
 ) {
     let to = cx.row::<u32>(site.rows[0]).cast::<[u32; HALF]>();
@@ -101,8 +101,8 @@ unsafe fn load_halves<A: AddressCell>(
         // SAFETY: the caller's promise.
         unsafe {
             *to.add(index) = match half {
-                Half::Row => from.cast::<[u32; HALF]>().read_unaligned(),
-                Half::Same => [from.cast::<u32>().read_unaligned(); HALF],
+                HalfWarpPattern::Row => from.cast::<[u32; HALF]>().read_unaligned(),
+                HalfWarpPattern::Same => [from.cast::<u32>().read_unaligned(); HALF],
             };
         }
     }

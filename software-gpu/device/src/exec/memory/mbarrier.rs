@@ -3,7 +3,7 @@
 use super::super::async_copy::{Announced, Completion};
 use super::super::context::Context;
 use super::super::fault::{Access, Fault};
-use super::super::mbarrier::{Mbarrier, Misuse, Outcome};
+use super::super::mbarrier::{Mbarrier, Misuse, PhaseChange};
 use super::super::op::{Handler, Op};
 use super::super::warp_handlers::{Shape, plain_handler};
 use super::Site;
@@ -37,16 +37,16 @@ impl Update {
     }
 
     /// The object after the operation; `None` after its invalidation.
-    fn apply(self, bits: u64, operand: u32) -> Result<(Option<Mbarrier>, Outcome), Misuse> {
+    fn apply(self, bits: u64, operand: u32) -> Result<(Option<Mbarrier>, PhaseChange), Misuse> {
         if self == Self::Initialise {
-            return Ok((Some(Mbarrier::new(operand)?), Outcome::Incomplete));
+            return Ok((Some(Mbarrier::new(operand)?), PhaseChange::Incomplete));
         }
         let mut barrier = Mbarrier::from_bits(bits)?;
         let outcome = match self {
-            Self::Initialise | Self::Invalidate => return Ok((None, Outcome::Incomplete)),
+            Self::Initialise | Self::Invalidate => return Ok((None, PhaseChange::Incomplete)),
             Self::ExpectBytes => barrier
                 .expect_bytes(operand)
-                .map(|()| Outcome::Incomplete)?,
+                .map(|()| PhaseChange::Incomplete)?,
             Self::CompleteBytes => barrier.complete_bytes(operand)?,
             Self::Arrive => barrier.arrive(operand)?,
             Self::Drop => barrier.arrive_and_drop(operand)?,
@@ -150,7 +150,7 @@ impl<'g> Context<'g> {
 
 /// # Safety
 /// The transfers' sides and the mbarrier object are valid.
-unsafe fn land(announced: &Announced) -> Result<Outcome, Misuse> {
+unsafe fn land(announced: &Announced) -> Result<PhaseChange, Misuse> {
     let object = announced.mbarrier.cast::<u64>();
     // SAFETY: the caller's promise.
     unsafe {

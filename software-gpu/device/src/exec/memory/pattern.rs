@@ -64,7 +64,7 @@ pub(super) const HALF: usize = LANES / 2;
 
 /// What the addresses of half a warp are, where they are simple.
 #[derive(Clone, Copy, PartialEq, Eq)]
-pub(super) enum Half {
+pub(super) enum HalfWarpPattern {
     /// `first`, `first + 4`, `first + 8`, …: words in a row.
     Row,
     /// All the same.
@@ -77,7 +77,7 @@ pub(super) enum Pattern {
     /// One behind the other, as far apart as a lane has bytes.
     Row,
     /// Of words, each half by itself.
-    Halves([Half; 2]),
+    Halves([HalfWarpPattern; 2]),
     /// Anything else.
     Any,
 }
@@ -100,8 +100,8 @@ impl Pattern {
         };
         let follows = row[HALF] == row[0].plus(A::low_bits(4 * HALF as u64)) && row[0] < row[HALF];
         match [low, high] {
-            [Half::Row, Half::Row] if follows => Self::Row,
-            [Half::Same, Half::Same] if row[0] == row[HALF] => Self::Any,
+            [HalfWarpPattern::Row, HalfWarpPattern::Row] if follows => Self::Row,
+            [HalfWarpPattern::Same, HalfWarpPattern::Same] if row[0] == row[HALF] => Self::Any,
             halves => Self::Halves(halves),
         }
     }
@@ -109,7 +109,7 @@ impl Pattern {
 
 /// What the half warp from lane `first` on does, if it is simple.
 #[inline(always)]
-fn half<A: AddressCell>(row: &[A; LANES], first: usize) -> Option<Half> {
+fn half<A: AddressCell>(row: &[A; LANES], first: usize) -> Option<HalfWarpPattern> {
     let (mut steps, mut differs) = (A::ZERO, A::ZERO);
     for lane in 0..HALF {
         let cell = row[first + lane];
@@ -118,8 +118,8 @@ fn half<A: AddressCell>(row: &[A; LANES], first: usize) -> Option<Half> {
     }
     // The sums have no carry where the last cell is the largest.
     match (steps == A::ZERO, differs == A::ZERO) {
-        (true, _) if row[first] <= row[first + HALF - 1] => Some(Half::Row),
-        (_, true) => Some(Half::Same),
+        (true, _) if row[first] <= row[first + HALF - 1] => Some(HalfWarpPattern::Row),
+        (_, true) => Some(HalfWarpPattern::Same),
         _ => None,
     }
 }

@@ -7,7 +7,7 @@ use super::super::cluster::map_address;
 use super::super::context::{Context, Lanes};
 use super::super::fault::{Access, Fault};
 use super::super::op::{Handler, Op, Slot};
-use super::super::tensor_map::{ALIGNMENT, BYTES, MAX_RANK, Row, TensorMap};
+use super::super::tensor_map::{ALIGNMENT, BYTES, BoxRow, MAX_RANK, TensorMap};
 use super::super::warp_handlers::{Shape, plain_handler};
 use super::cells::cell;
 use super::copy::BYTES_PER_CYCLE;
@@ -38,13 +38,13 @@ struct Tile {
 
 /// Part of a row: its place within the row, and its bytes.
 #[derive(Clone, Copy)]
-struct Part {
+struct RowPart {
     at: u32,
     bytes: u32,
 }
 
 /// The parts of a row that stay together in shared memory.
-fn parts(map: &TensorMap) -> impl Iterator<Item = Part> + use<> {
+fn parts(map: &TensorMap) -> impl Iterator<Item = RowPart> + use<> {
     let bytes = map.row_bytes();
     let piece = match map.swizzle == 0 && !map.fills_nan {
         true => bytes,
@@ -52,15 +52,15 @@ fn parts(map: &TensorMap) -> impl Iterator<Item = Part> + use<> {
     };
     (0..bytes)
         .step_by(piece.max(1) as usize)
-        .map(move |at| Part {
+        .map(move |at| RowPart {
             at,
             bytes: piece.min(bytes - at),
         })
 }
 
-impl Part {
+impl RowPart {
     /// What of it lies inside the tensor: bytes before, and bytes inside.
-    fn inside(self, row: Row) -> (u32, u32) {
+    fn inside(self, row: BoxRow) -> (u32, u32) {
         let (start, end) = (row.before, row.before + row.inside);
         let before = start.clamp(self.at, self.at + self.bytes) - self.at;
         let end = end.clamp(self.at + before, self.at + self.bytes) - self.at;
@@ -68,9 +68,9 @@ impl Part {
     }
 }
 
-struct Copy<const STORES: bool>;
+struct TensorCopyHandler<const STORES: bool>;
 
-impl<const STORES: bool> Shape for Copy<STORES> {
+impl<const STORES: bool> Shape for TensorCopyHandler<STORES> {
     /// Address row `a` of the box in shared memory (site `x`), `b` of the tensor map (site `x + 1`), `d` of the mbarrier object
     /// (site `x + 2`) unless `STORES`; the rest is in tensor copy `c`.
     unsafe fn run(cx: &mut Context<'_>, op: &Op) {
@@ -238,7 +238,7 @@ impl<'g> Context<'g> {
         &mut self,
         site: &Site,
         tile: &Tile,
-        row: Row,
+        row: BoxRow,
         access: Access,
     ) -> Option<*mut u8> {
         let bytes = u64::from(row.inside);
@@ -260,7 +260,7 @@ impl<'g> Context<'g> {
 
     /// Global memory to the shared memory of each of these places, which tell their mbarrier objects.
     fn load_tile(&mut self, sites: &[Site], tile: &Tile, places: impl Iterator<Item = [u64; 2]>) {
-        let rows: Vec<Row> = tile.map.rows(tile.coordinates).collect();
+        let rows: Vec<BoxRow> = tile.map.rows(tile.coordinates).collect();
         let mut sources = Vec::with_capacity(rows.len());
         for row in &rows {
             sources.push(match row.inside {
@@ -347,7 +347,7 @@ struct Transfers<'m> {
 
 impl Transfers<'_> {
     /// Where a part of a row is in shared memory.
-    fn place(&self, row: u32, part: Part) -> *mut u8 {
+    fn place(&self, row: u32, part: RowPart) -> *mut u8 {
         let address = self.start.wrapping_add(row * self.map.pitch() + part.at);
         let offset = self.map.swizzled(address).wrapping_sub(self.start);
         self.shared.wrapping_add(offset as usize)
@@ -378,7 +378,7 @@ impl Transfers<'_> {
     }
 
     /// Brings a row, of which what lies inside the tensor is at `from`.
-    fn load(&mut self, number: u32, row: Row, from: *const u8) {
+    fn load(&mut self, number: u32, row: BoxRow, from: *const u8) {
         for part in parts(self.map) {
             let to = self.place(number, part);
             let (before, inside) = part.inside(row);
@@ -392,7 +392,7 @@ impl Transfers<'_> {
     }
 
     /// Takes what lies inside the tensor to `to`.
-    fn store(&mut self, number: u32, row: Row, to: *mut u8) {
+    fn store(&mut self, number: u32, row: BoxRow, to: *mut u8) {
         for part in parts(self.map) {
             let (before, inside) = part.inside(row);
             let from = self.place(number, part).wrapping_add(before as usize);
@@ -405,7 +405,7 @@ impl Transfers<'_> {
 /// Handler of `cp.async.bulk.tensor`; see its shape for the operands.
 pub(in crate::exec) fn copy_tensor(stores: bool) -> Handler {
     match stores {
-        true => plain_handler::<Copy<true>>(),
-        false => plain_handler::<Copy<false>>(),
+        true => plain_handler::<TensorCopyHandler<true>>(),
+        false => plain_handler::<TensorCopyHandler<false>>(),
     }
 }

@@ -5,7 +5,7 @@
 //! operands is another matter: then the thread gets its own value.
 
 use super::super::context::Context;
-use super::super::fault::Place;
+use super::super::fault::FaultLocation;
 use super::super::grid::Grid;
 use super::super::warp_handlers::LANES;
 use super::Watch;
@@ -14,7 +14,7 @@ use super::Watch;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct AbsentSource {
     /// The first thread that reads; the line is the shuffle's.
-    pub place: Place,
+    pub place: FaultLocation,
     /// Lanes of the warp that read so, one bit each.
     pub lanes: u32,
     /// Lanes that take part.
@@ -23,10 +23,10 @@ pub struct AbsentSource {
 
 /// What one host thread has seen of it: the first time for each instruction.
 #[derive(Default)]
-pub(super) struct Absent(Vec<Found>);
+pub(super) struct Absent(Vec<AbsentThreads>);
 
 #[derive(Clone, Copy)]
-struct Found {
+struct AbsentThreads {
     block: u64,
     warp: u32,
     line: u32,
@@ -37,13 +37,13 @@ struct Found {
 impl Absent {
     /// The findings of several host threads: the first one of each instruction.
     pub fn sources(all: impl Iterator<Item = Self>, grid: &Grid<'_>) -> Vec<AbsentSource> {
-        let mut found: Vec<Found> = all.flat_map(|one| one.0).collect();
+        let mut found: Vec<AbsentThreads> = all.flat_map(|one| one.0).collect();
         found.sort_by_key(|found| (found.line, found.block));
         found.dedup_by_key(|found| found.line);
-        let told = |found: &Found| {
+        let told = |found: &AbsentThreads| {
             let thread = found.warp * LANES as u32 + found.lanes.trailing_zeros();
             AbsentSource {
-                place: Place {
+                place: FaultLocation {
                     kernel: grid.kernel.name().to_owned(),
                     block: grid.block_index(found.block),
                     thread: grid.thread(thread),
@@ -61,7 +61,7 @@ impl Watch<'_> {
     fn absent_source(&mut self, warp: u32, line: u32, [lanes, present]: [u32; 2]) {
         let block = self.block;
         if self.absent.0.iter().all(|known| known.line != line) {
-            self.absent.0.push(Found {
+            self.absent.0.push(AbsentThreads {
                 block,
                 warp,
                 line,

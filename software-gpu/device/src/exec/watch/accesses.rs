@@ -17,13 +17,13 @@ const ATOMICS: usize = 2;
 /// Collects the accesses of one host thread.
 pub(super) struct Recorder<'g> {
     /// By memory instruction, see [`Site::cache`].
-    runs: Vec<Run<'g>>,
+    runs: Vec<ByteRun<'g>>,
     maps: [ByteMap; 3],
 }
 
 /// Bytes `start..end` of an allocation, all touched. A run without allocation is empty.
 #[derive(Clone, Copy, Default)]
-struct Run<'g> {
+struct ByteRun<'g> {
     allocation: Option<&'g Allocation>,
     start: usize,
     end: usize,
@@ -33,7 +33,7 @@ struct Run<'g> {
 impl<'g> Recorder<'g> {
     pub fn new(sites: u32) -> Self {
         Self {
-            runs: vec![Run::default(); sites as usize],
+            runs: vec![ByteRun::default(); sites as usize],
             maps: Default::default(),
         }
     }
@@ -66,7 +66,7 @@ impl<'g> Recorder<'g> {
         let Some(map) = map(site, access) else {
             return self.add(site, access, (allocation, start, bytes));
         };
-        let next = Run {
+        let next = ByteRun {
             allocation: Some(allocation),
             start,
             end: start + bytes,
@@ -114,7 +114,7 @@ impl<'g> Recorder<'g> {
     }
 }
 
-impl Run<'_> {
+impl ByteRun<'_> {
     fn flush(self, maps: &mut [ByteMap; 3]) {
         if let Some(allocation) = self.allocation {
             maps[self.map].insert(allocation, self.start, self.end - self.start);

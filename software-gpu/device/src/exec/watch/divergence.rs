@@ -3,7 +3,7 @@
 //! `bar.sync`, `bar.red` and `bar.arrive`, and `barrier` with `.aligned`, require all threads of a warp to execute the
 //! same one together (PTX ISA, "bar, barrier"); `barrier` without `.aligned` does not.
 
-use super::super::fault::Place;
+use super::super::fault::FaultLocation;
 use super::super::grid::Grid;
 use super::super::warp::Arrival;
 use super::super::warp_handlers::LANES;
@@ -12,7 +12,7 @@ use super::super::warp_handlers::LANES;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct DivergentBarrier {
     /// The first thread that came; the line is the barrier's.
-    pub place: Place,
+    pub place: FaultLocation,
     /// The barrier's number.
     pub barrier: u32,
     /// Lanes of the warp that came, one bit each.
@@ -25,12 +25,12 @@ pub struct DivergentBarrier {
 #[derive(Default)]
 pub(super) struct Divergence {
     /// Barriers that are not complete yet: the absent may still exit, which is as good as to come.
-    pending: Vec<Found>,
-    found: Vec<Found>,
+    pending: Vec<DivergentWarp>,
+    found: Vec<DivergentWarp>,
 }
 
 #[derive(Clone, Copy)]
-struct Found {
+struct DivergentWarp {
     block: u64,
     warp: u32,
     line: u32,
@@ -48,7 +48,7 @@ impl Divergence {
     /// Some lanes of a warp have arrived at an aligned barrier, and others of those `alive` have not.
     #[cold]
     pub fn suspect(&mut self, block: u64, warp: u32, arrival: &Arrival, alive: u32) {
-        self.pending.push(Found {
+        self.pending.push(DivergentWarp {
             block,
             warp,
             line: arrival.line,
@@ -67,7 +67,7 @@ impl Divergence {
                 return true;
             }
             if absent != 0 && found.iter().all(|found| found.line != pending.line) {
-                found.push(Found { absent, ..*pending });
+                found.push(DivergentWarp { absent, ..*pending });
             }
             false
         });
@@ -75,14 +75,14 @@ impl Divergence {
 
     /// The findings of several host threads: the first one of each instruction.
     pub fn barriers(all: impl Iterator<Item = Self>, grid: &Grid<'_>) -> Vec<DivergentBarrier> {
-        let mut found: Vec<Found> = all.flat_map(|one| one.found).collect();
+        let mut found: Vec<DivergentWarp> = all.flat_map(|one| one.found).collect();
         found.sort_by_key(|found| (found.block, found.line));
         let mut barriers: Vec<DivergentBarrier> = Vec::new();
         for found in found {
             if barriers.iter().all(|known| known.place.line != found.line) {
                 let thread = found.warp * LANES as u32 + found.lanes.trailing_zeros();
                 barriers.push(DivergentBarrier {
-                    place: Place {
+                    place: FaultLocation {
                         kernel: grid.kernel.name().to_owned(),
                         block: grid.block_index(found.block),
                         thread: grid.thread(thread),

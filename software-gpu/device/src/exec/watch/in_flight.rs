@@ -14,7 +14,7 @@
 use std::collections::BTreeMap;
 
 use super::super::context::Context;
-use super::super::fault::{Access, Place};
+use super::super::fault::{Access, FaultLocation};
 use super::super::grid::Grid;
 use super::super::memory::Site;
 use super::super::warp_handlers::LANES;
@@ -30,7 +30,7 @@ pub(super) struct InFlight {
     /// By word: the place in `copies`, plus 1, of the copy that writes or reads it.
     writes: Vec<u32>,
     reads: Vec<u32>,
-    copies: Vec<Copy>,
+    copies: Vec<CopyInFlight>,
     by_issue: BTreeMap<(u32, Thread), u32>,
     /// By word: the last store of a thread; none at time 0.
     stored: Vec<Stored>,
@@ -39,7 +39,7 @@ pub(super) struct InFlight {
     /// Counts stores and fences of the block.
     now: u32,
     block: u64,
-    found: Vec<Found>,
+    found: Vec<EarlyAccess>,
 }
 
 /// Warp and lane.
@@ -47,7 +47,7 @@ type Thread = (u32, usize);
 
 /// A copy that a thread has asked for.
 #[derive(Clone, Copy)]
-struct Copy {
+struct CopyInFlight {
     site: Site,
     thread: Thread,
     missing: Missing,
@@ -61,7 +61,7 @@ struct Stored {
 }
 
 #[derive(Clone, Copy)]
-struct Found {
+struct EarlyAccess {
     block: u64,
     address: u32,
     missing: Missing,
@@ -161,7 +161,7 @@ impl InFlight {
 
     #[cold]
     fn meet(&mut self, copy: u32, access: Access, word: usize, later: (Thread, u32, Access)) {
-        let Copy {
+        let CopyInFlight {
             site,
             thread,
             missing,
@@ -179,14 +179,14 @@ impl InFlight {
         earlier: (Thread, u32, Access),
         later: (Thread, u32, Access),
     ) {
-        let found = Found {
+        let found = EarlyAccess {
             block: self.block,
             address: word as u32 * WORD,
             missing,
             earlier,
             later,
         };
-        let known = |known: &Found| known.pair() == found.pair();
+        let known = |known: &EarlyAccess| known.pair() == found.pair();
         if self.found.len() < KEPT && !self.found.iter().any(known) {
             self.found.push(found);
         }
@@ -197,7 +197,7 @@ impl InFlight {
         let next = self.copies.len() as u32 + 1;
         let number = *self.by_issue.entry((site.line, thread)).or_insert(next);
         if number == next {
-            self.copies.push(Copy {
+            self.copies.push(CopyInFlight {
                 site: *site,
                 thread,
                 missing,
@@ -222,7 +222,7 @@ impl InFlight {
 
     /// The races of several host threads: the first one of each pair of instructions.
     pub fn races(all: impl Iterator<Item = Self>, grid: &Grid<'_>) -> Vec<SharedRace> {
-        let mut found: Vec<Found> = all.flat_map(|one| one.found).collect();
+        let mut found: Vec<EarlyAccess> = all.flat_map(|one| one.found).collect();
         found.sort_by_key(|found| found.block);
         let mut pairs = std::collections::BTreeSet::new();
         found.retain(|found| pairs.insert(found.pair()));
@@ -230,7 +230,7 @@ impl InFlight {
     }
 }
 
-impl Found {
+impl EarlyAccess {
     fn pair(&self) -> (u32, u32) {
         let (a, b) = (self.earlier.1, self.later.1);
         (a.min(b), a.max(b))
@@ -239,7 +239,7 @@ impl Found {
     fn told(&self, grid: &Grid<'_>) -> SharedRace {
         let thread = |(warp, lane): Thread| grid.thread(warp * LANES as u32 + lane as u32);
         SharedRace {
-            place: Place {
+            place: FaultLocation {
                 kernel: grid.kernel.name().to_owned(),
                 block: grid.block_index(self.block),
                 thread: thread(self.later.0),

@@ -7,7 +7,7 @@
 //! Invariants: a load is remembered until its warp reaches a barrier, which orders it before the others' stores, or until a load
 //! of another element takes its place in the table. A store that changes nothing, or is strong, is not looked at.
 
-use super::super::fault::Place;
+use super::super::fault::FaultLocation;
 use super::super::grid::Grid;
 use super::super::warp_handlers::LANES;
 
@@ -15,7 +15,7 @@ use super::super::warp_handlers::LANES;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct LostUpdate {
     /// The first thread that stored; the line is the store's.
-    pub place: Place,
+    pub place: FaultLocation,
     /// Another thread that stored.
     pub other_thread: [u32; 3],
     /// The line of the load.
@@ -159,7 +159,7 @@ impl LostUpdates {
             } = suspect.store;
             let rank = warp * LANES as u32 + lane;
             LostUpdate {
-                place: Place {
+                place: FaultLocation {
                     kernel: grid.kernel.name().to_owned(),
                     block: grid.block_index(suspect.block),
                     thread: grid.thread(rank),

@@ -43,7 +43,7 @@ use dependent::Early;
 use divergence::Divergence;
 use in_flight::InFlight;
 use lost_updates::LostUpdates;
-use order::Order;
+use order::WarpClocks;
 use shared::Shared;
 use unwritten::Unwritten;
 
@@ -82,12 +82,12 @@ pub struct Observed {
 }
 
 /// Lanes one behind the other whose accesses lie side by side, or are to the same bytes.
-struct Run {
+struct LaneRun {
     lanes: u32,
     bytes: usize,
 }
 
-impl Run {
+impl LaneRun {
     /// The run that begins with the first lane of `lanes`, at least one.
     #[inline(always)]
     fn first(lanes: u32, offsets: &[usize; LANES], stride: usize) -> Self {
@@ -118,7 +118,7 @@ pub(super) struct Watch<'g> {
     early: Option<Box<Early<'g>>>,
     unwritten: Unwritten<'g>,
     /// When there is shared memory.
-    shared: Option<(Order, Shared)>,
+    shared: Option<(WarpClocks, Shared)>,
     /// Of a kernel that copies asynchronously.
     in_flight: Option<Box<InFlight>>,
     /// Of a kernel whose blocks reach each other's shared memory.
@@ -146,7 +146,7 @@ impl<'g> Watch<'g> {
                 .depends_on_grids
                 .then(|| Box::new(Early::new(program.sites))),
             unwritten: Unwritten::default(),
-            shared: (bytes > 0).then(|| (Order::default(), Shared::new(bytes, granule))),
+            shared: (bytes > 0).then(|| (WarpClocks::default(), Shared::new(bytes, granule))),
             in_flight: InFlight::of(grid),
             crossings: Crossings::of(grid),
             divergence: Divergence::default(),
@@ -434,7 +434,7 @@ impl<'g> Watch<'g> {
         let mut rest = mask;
         while rest != 0 {
             let lane = rest.trailing_zeros() as usize;
-            let run = Run::first(rest, offsets, stride);
+            let run = LaneRun::first(rest, offsets, stride);
             rest &= !run.lanes;
             let bytes = (allocation, offsets[lane], run.bytes);
             self.global(site, access, bytes, accessor(lane));

@@ -40,7 +40,7 @@ type Clock = [u32; WARPS];
 
 /// See the [module documentation](self).
 #[derive(Default)]
-pub(super) struct Order {
+pub(super) struct WarpClocks {
     /// Each warp's current stretch. They go on from block to block: what an earlier block did is known to all.
     stretch: Clock,
     /// By warp: what it knows of the others, and of itself the last stretch of which all lanes know each other's accesses.
@@ -127,7 +127,7 @@ impl View<'_> {
     }
 }
 
-impl Order {
+impl WarpClocks {
     /// A block of that many warps begins.
     pub fn start(&mut self, warps: usize) {
         self.others = None;
@@ -346,7 +346,7 @@ fn join(into: &mut Clock, other: &Clock) {
 mod tests {
     use super::*;
 
-    impl Order {
+    impl WarpClocks {
         fn now(&self, warp: u32, lane: usize) -> Moment {
             self.view(warp).now(lane)
         }
@@ -356,8 +356,8 @@ mod tests {
         }
     }
 
-    fn order() -> Order {
-        let mut order = Order::default();
+    fn order() -> WarpClocks {
+        let mut order = WarpClocks::default();
         order.start(3);
         order
     }
@@ -365,7 +365,7 @@ mod tests {
     #[test]
     fn an_era_goes_on_where_lanes_may_have_stored_behind_their_warps_arrival() {
         let ends = |alive_then: u32| {
-            let mut order = Order::default();
+            let mut order = WarpClocks::default();
             order.start(2);
             let era = order.era();
             order.arrive(0, 0, 0xffff, true, alive_then);

@@ -16,12 +16,12 @@ use std::collections::BTreeSet;
 use std::ops::Range;
 
 use super::super::context;
-use super::super::fault::{Access, Place};
+use super::super::fault::{Access, FaultLocation};
 use super::super::grid::Grid;
 use super::super::memory::Site;
 use super::super::warp_handlers::LANES;
 use super::Missing;
-use super::order::{Moment, Order, View};
+use super::order::{Moment, View, WarpClocks};
 use history::{Granule, History, Kept, PIECE, ROW};
 use lists::Lists;
 
@@ -32,7 +32,7 @@ const KEPT: usize = 64;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SharedRace {
     /// The later access, as the executor's threads happened to run.
-    pub place: Place,
+    pub place: FaultLocation,
     /// What it is.
     pub access: Access,
     /// The thread of the earlier one; of no meaning where the missing is [`Missing::ClusterBarrier`].
@@ -55,7 +55,7 @@ impl SharedRace {
     }
 }
 
-struct Found {
+struct PairOfAccesses {
     block: u64,
     address: u32,
     earlier: Kept,
@@ -73,7 +73,7 @@ pub(super) struct Shared {
     granule_bytes: u32,
     block: u64,
     serial: u32,
-    found: Vec<Found>,
+    found: Vec<PairOfAccesses>,
 }
 
 /// A contiguous access: lane `lane + i` accesses `bytes` bytes at `address + i * bytes`.
@@ -253,7 +253,7 @@ impl Shared {
     #[inline]
     pub fn access(
         &mut self,
-        order: &Order,
+        order: &WarpClocks,
         site: &Site,
         access: Access,
         warp: u32,
@@ -293,7 +293,7 @@ impl Shared {
     /// Lanes of a warp are about to access `bytes` bytes each, at addresses of their own.
     pub fn scattered(
         &mut self,
-        order: &Order,
+        order: &WarpClocks,
         site: &Site,
         access: Access,
         warp: u32,
@@ -481,7 +481,7 @@ impl Shared {
     /// Takes note of a race, if it is the first one of its pair of instructions.
     #[cold]
     fn race(&mut self, granule: u32, earlier: Kept, later: Kept) {
-        let found = Found {
+        let found = PairOfAccesses {
             block: self.block,
             address: granule * self.granule_bytes,
             earlier,
@@ -507,12 +507,12 @@ impl Shared {
 
     /// The races that several host threads have seen: the first one of each pair of instructions.
     pub fn races(all: impl Iterator<Item = Self>, grid: &Grid<'_>) -> Vec<SharedRace> {
-        let mut found: Vec<Found> = all.flat_map(|one| one.found).collect();
+        let mut found: Vec<PairOfAccesses> = all.flat_map(|one| one.found).collect();
         found.sort_by_key(|found| found.block);
         let mut pairs = BTreeSet::new();
         found.retain(|found| pairs.insert(found.pair()));
         let others = grid.warps_per_block();
-        let told = |found: &Found| {
+        let told = |found: &PairOfAccesses| {
             let is_other = |kept: &Kept| u32::from(kept.warp()) == others;
             match (is_other(&found.earlier), is_other(&found.later)) {
                 (true, _) => found.told_of_others(grid, found.later, found.earlier),
@@ -524,7 +524,7 @@ impl Shared {
     }
 }
 
-impl Found {
+impl PairOfAccesses {
     /// The lines of both, whichever came first.
     fn pair(&self) -> (u32, u32) {
         let (a, b) = (self.earlier.line(), self.later.line());
@@ -541,7 +541,7 @@ impl Found {
             grid.thread(u32::from(warp) * LANES as u32 + u32::from(lane))
         };
         SharedRace {
-            place: Place {
+            place: FaultLocation {
                 kernel: grid.kernel.name().to_owned(),
                 block: grid.block_index(self.block),
                 thread: thread(&self.later),
@@ -661,7 +661,7 @@ mod tests {
     }
 
     /// Warps arrive at a block barrier, mostly all, and mostly wait there; some have exited.
-    fn some_meet(order: &mut Order, next: &mut impl FnMut(u32) -> u32) {
+    fn some_meet(order: &mut WarpClocks, next: &mut impl FnMut(u32) -> u32) {
         let exited = next(8);
         for warp in (0..WARPS).filter(|warp| *warp != exited) {
             match next(12) {
@@ -678,7 +678,7 @@ mod tests {
         let (mut races, mut united, mut pieces) = (0, 0, 0);
         let mut random = fastrand::Rng::with_seed(1);
         for round in 0..3000 {
-            let (mut order, granule) = (Order::default(), 1 << (round % 3));
+            let (mut order, granule) = (WarpClocks::default(), 1 << (round % 3));
             order.start(WARPS as usize);
             let (mut whole, mut plain) = (Shared::new(BYTES, granule), Plain::new(granule));
             let mut next = |end| random.u32(..end);
@@ -793,7 +793,7 @@ mod tests {
         let mut random = fastrand::Rng::with_seed(2);
         for round in 0..4000 {
             let mut next = |end| random.u32(..end);
-            let (mut order, mut shared) = (Order::default(), Shared::new(WORDS * 4, 4));
+            let (mut order, mut shared) = (WarpClocks::default(), Shared::new(WORDS * 4, 4));
             order.start(WARPS as usize);
             let mut words = vec![(All::default(), Moment::default()); WORDS as usize];
             let (stores, lines) = (2 + next(8), 1 + next(3));
@@ -892,7 +892,7 @@ mod tests {
 
     #[test]
     fn lanes_of_one_address_come_in_their_order_when_both_halves_are_equal() {
-        let mut order = Order::default();
+        let mut order = WarpClocks::default();
         order.start(1);
         let mut shared = Shared::new(BYTES, 4);
         let mut access = |line, access, lanes: &[(usize, u32)]| {
@@ -918,7 +918,7 @@ mod tests {
 
     #[test]
     fn a_barrier_of_all_makes_one_history_of_a_divided_row() {
-        let mut order = Order::default();
+        let mut order = WarpClocks::default();
         order.start(2);
         let mut shared = Shared::new(BYTES, 4);
         let rows = (BYTES / 4 / history::ROW) as usize;
@@ -941,7 +941,7 @@ mod tests {
 
     #[test]
     fn words_of_a_piece_keep_their_lanes_when_one_lane_loads_it_whole() {
-        let mut order = Order::default();
+        let mut order = WarpClocks::default();
         order.start(1);
         let mut shared = Shared::new(BYTES, 4);
         let words = Lanes {

@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 use crate::memory::{Allocation, ByteMap, ByteSet};
 
-use super::super::fault::{Access, Place};
+use super::super::fault::{Access, FaultLocation};
 use super::super::grid::Grid;
 use super::super::memory::Site;
 
@@ -27,7 +27,7 @@ const KEPT: usize = 16;
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NeverWritten {
     /// The first thread that loads such bytes with this instruction.
-    pub place: Place,
+    pub place: FaultLocation,
     /// Load or atomic operation.
     pub access: Access,
     /// The first such byte.
@@ -275,7 +275,7 @@ impl<'g> Suspect<'g> {
         let base = self.allocation.base();
         let thread = self.thread + ((start - self.start) / self.stride) as u32;
         NeverWritten {
-            place: Place {
+            place: FaultLocation {
                 kernel: grid.kernel.name().to_owned(),
                 block: grid.block_index(self.block),
                 thread: grid.thread(thread),

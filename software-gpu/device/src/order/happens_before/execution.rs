@@ -2,13 +2,13 @@
 
 use std::sync::Arc;
 
-use super::Order;
+use super::HappensBefore;
 use crate::order::clock::Clock;
 use crate::order::ids::{OperationId, ThreadId, ValueId};
-use crate::order::known::Known;
+use crate::order::known::Predecessors;
 use crate::order::site::Site;
 
-impl Order {
+impl HappensBefore {
     /// The operation runs. `None` for one that has ended.
     pub(in crate::order) fn runs(&mut self, operation: OperationId) -> Option<(Arc<Site>, Clock)> {
         let own = self.operations.get_mut(&operation)?;
@@ -70,14 +70,14 @@ impl Order {
     /// The value was written by this operation or access of the host, and by those that were named before.
     pub(in crate::order) fn value_written(&mut self, write: ValueId, writer: &Site) {
         if let Some(clock) = writer.seen_after() {
-            let writer = Known::of(writer.epoch, clock.clone());
+            let writer = Predecessors::of(writer.epoch, clock.clone());
             self.values.entry(write).or_default().join(&writer);
         }
     }
 
     /// The value was written by one of the host's threads.
     pub(in crate::order) fn value_written_by_host(&mut self, write: ValueId) {
-        let mut host = Known::default();
+        let mut host = Predecessors::default();
         host.learn(&self.host());
         self.values.insert(write, host);
     }

@@ -12,28 +12,28 @@ use super::description::Description;
 use super::ids::{
     ContextId, EventId, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId,
 };
-use super::known::{Known, Learned};
+use super::known::{Learned, Predecessors};
 use super::names::Names;
-use super::notes::{Note, Record, remember};
-use super::site::{Place, Site};
+use super::notes::{EventRecord, Note, remember};
+use super::site::{AccessSite, Site};
 
 /// Everything that has a clock.
 #[derive(Debug)]
-pub(super) struct Order {
+pub(super) struct HappensBefore {
     chains: Chains,
     threads: BTreeMap<ThreadId, Thread>,
-    contexts: BTreeMap<ContextId, Context>,
-    streams: BTreeMap<StreamId, Stream>,
+    contexts: BTreeMap<ContextId, ContextClock>,
+    streams: BTreeMap<StreamId, StreamClock>,
     pub(super) names: Names,
-    pub(super) events: BTreeMap<EventId, Event>,
-    operations: HashMap<OperationId, Operation>,
+    pub(super) events: BTreeMap<EventId, EventClock>,
+    operations: HashMap<OperationId, PendingOperation>,
     learned: Learned,
     /// What the threads that wait inside the driver will know.
-    waits: BTreeMap<WaitId, Vec<(ThreadId, Known)>>,
+    waits: BTreeMap<WaitId, Vec<(ThreadId, Predecessors)>>,
     /// The wait to which the calls of the checker belong now.
     wait: Option<WaitId>,
     /// What the writes of values that streams wait for come after.
-    pub(super) values: BTreeMap<ValueId, Known>,
+    pub(super) values: BTreeMap<ValueId, Predecessors>,
     /// How many calls there were that have a place in the program.
     calls: u64,
     host_accesses: u64,
@@ -43,29 +43,29 @@ pub(super) struct Order {
 struct Thread {
     /// Begins with the thread's first access.
     chain: Option<usize>,
-    known: Known,
+    known: Predecessors,
     synchronised: VecDeque<Note>,
 }
 
 #[derive(Debug, Default)]
-struct Context {
+struct ContextClock {
     /// The last operation of the legacy stream.
-    legacy: Known,
+    legacy: Predecessors,
     /// All operations of blocking streams, also of destroyed ones.
-    blocking: Known,
+    blocking: Predecessors,
     /// All operations of all streams.
-    all: Known,
+    all: Predecessors,
     /// What each thread knew that `blocking` and `all` have taken over.
     fed: BTreeMap<ThreadId, [Clock; 2]>,
 }
 
 #[derive(Debug)]
-struct Stream {
+struct StreamClock {
     context: ContextId,
     kind: StreamKind,
     /// Begins with the first operation.
     chain: Option<usize>,
-    known: Known,
+    known: Predecessors,
     operations: u64,
     waited: VecDeque<Note>,
     /// The events that were recorded here, the newest last.
@@ -87,28 +87,28 @@ struct Fed {
 
 /// What the event stands for.
 #[derive(Debug, Default)]
-pub(super) struct Event {
-    known: Known,
+pub(super) struct EventClock {
+    known: Predecessors,
     /// The newest last.
-    pub(super) records: VecDeque<Record>,
+    pub(super) records: VecDeque<EventRecord>,
 }
 
 /// An operation that has not ended.
 #[derive(Clone, Debug)]
-pub(super) struct Operation {
+pub(super) struct PendingOperation {
     pub(super) site: Arc<Site>,
-    pub(super) known: Known,
+    pub(super) known: Predecessors,
     /// It learns something when it runs.
     learns: bool,
     /// It may begin before this kernel has ended, but not before the other things that it comes after.
-    overlaps: Option<(Arc<Site>, Known)>,
+    overlaps: Option<(Arc<Site>, Predecessors)>,
     /// When it first touched memory, as a number that rises.
     pub(super) executed: Option<u64>,
 }
 
-impl Default for Order {
+impl Default for HappensBefore {
     fn default() -> Self {
-        let unregistered = Thread::new(Known::default());
+        let unregistered = Thread::new(Predecessors::default());
         Self {
             chains: Chains::default(),
             threads: BTreeMap::from([(ThreadId::UNREGISTERED, unregistered)]),
@@ -127,7 +127,7 @@ impl Default for Order {
     }
 }
 
-impl Order {
+impl HappensBefore {
     pub(super) fn thread_started(&mut self, parent: ThreadId, thread: ThreadId) {
         if thread == ThreadId::UNREGISTERED {
             return;
@@ -171,7 +171,7 @@ impl Order {
         if kind == StreamKind::Legacy {
             self.names.legacy(stream);
         }
-        let created = Stream {
+        let created = StreamClock {
             context,
             kind,
             chain: None,
@@ -200,7 +200,7 @@ impl Order {
         self.operations.remove(&operation);
     }
 
-    pub(super) fn operation(&self, operation: OperationId) -> Option<&Operation> {
+    pub(super) fn operation(&self, operation: OperationId) -> Option<&PendingOperation> {
         self.operations.get(&operation)
     }
 
@@ -229,7 +229,7 @@ impl Order {
         }
     }
 
-    fn goes_on_after(&mut self, thread: ThreadId, known: Known) {
+    fn goes_on_after(&mut self, thread: ThreadId, known: Predecessors) {
         match self.wait {
             Some(wait) => self.waits.entry(wait).or_default().push((thread, known)),
             None => self.thread(thread).known.join(&known),
@@ -289,7 +289,7 @@ impl Order {
         own.known.step(epoch);
         let clock = own.known.clock().clone();
         let thread = self.registered(thread);
-        let place = Place::Host { thread, access };
+        let place = AccessSite::Host { thread, access };
         let site = Site::new(epoch, place, description, thread, called);
         site.runs_after(&clock);
         (Arc::new(site), clock)
@@ -398,7 +398,7 @@ impl Order {
     /// The thread, or the one that stands for all unregistered ones.
     fn thread(&mut self, thread: ThreadId) -> &mut Thread {
         let thread = self.registered(thread);
-        let new = || Thread::new(Known::default());
+        let new = || Thread::new(Predecessors::default());
         self.threads.entry(thread).or_insert_with(new)
     }
 
@@ -414,7 +414,7 @@ impl Order {
 }
 
 impl Thread {
-    fn new(known: Known) -> Self {
+    fn new(known: Predecessors) -> Self {
         Self {
             chain: None,
             known,
@@ -423,8 +423,8 @@ impl Thread {
     }
 }
 
-impl Operation {
-    fn new(site: Arc<Site>, known: Known) -> Self {
+impl PendingOperation {
+    fn new(site: Arc<Site>, known: Predecessors) -> Self {
         Self {
             site,
             known,
@@ -435,7 +435,7 @@ impl Operation {
     }
 
     /// What comes behind it knows this.
-    fn knowledge(&self) -> Known {
+    fn knowledge(&self) -> Predecessors {
         let mut known = self.known.clone();
         if self.learns {
             known.expect(self.site.epoch);

@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
-use super::{Operation, Order};
+use super::{HappensBefore, PendingOperation};
 use crate::order::clock::Clock;
 use crate::order::description::Description;
 use crate::order::ids::{EventId, OperationId, StreamId, StreamKind, ThreadId};
-use crate::order::known::Known;
-use crate::order::notes::{Note, Record, remember};
-use crate::order::site::{Place, Site};
+use crate::order::known::Predecessors;
+use crate::order::notes::{EventRecord, Note, remember};
+use crate::order::site::{AccessSite, Site};
 
-impl Order {
+impl HappensBefore {
     /// A new operation of a stream. `None` for an unknown stream.
     pub(in crate::order) fn submitted(
         &mut self,
@@ -32,7 +32,7 @@ impl Order {
         own.chain = Some(chain);
         let epoch = self.chains.step(chain);
         own.known.step(epoch);
-        let place = Place::Stream {
+        let place = AccessSite::Stream {
             operation,
             stream,
             kind: own.kind,
@@ -42,7 +42,7 @@ impl Order {
         let thread = self.registered(thread);
         let site = Arc::new(Site::new(epoch, place, description, thread, called));
         self.operations
-            .insert(operation, Operation::new(site, known));
+            .insert(operation, PendingOperation::new(site, known));
         self.depart(stream)
     }
 
@@ -50,7 +50,7 @@ impl Order {
     pub(in crate::order) fn learns(&mut self, operation: OperationId) -> Option<()> {
         let own = self.operations.get_mut(&operation)?;
         own.learns = true;
-        if let Place::Stream { stream, .. } = own.site.place {
+        if let AccessSite::Stream { stream, .. } = own.site.place {
             let epoch = own.site.epoch;
             let stream = self.streams.get_mut(&stream)?;
             stream.known.expect(epoch);
@@ -97,7 +97,7 @@ impl Order {
         description: Description,
     ) {
         let called = self.call();
-        let mut known = Known::default();
+        let mut known = Predecessors::default();
         self.join_all(&[launch], &mut known);
         self.join_all(after, &mut known);
         let last = after.last().and_then(|last| self.operations.get(last));
@@ -106,7 +106,7 @@ impl Order {
         let epoch = self.chains.step(chain);
         known.step(epoch);
         let stream = self.operations.get(&launch);
-        let place = Place::Node {
+        let place = AccessSite::Node {
             operation,
             launch,
             stream: stream.and_then(|launch| launch.site.place.stream()),
@@ -114,7 +114,7 @@ impl Order {
         let thread = self.registered(thread);
         let site = Arc::new(Site::new(epoch, place, description, thread, called));
         self.operations
-            .insert(operation, Operation::new(site, known));
+            .insert(operation, PendingOperation::new(site, known));
     }
 
     /// The event's last record happens before the node.
@@ -145,7 +145,7 @@ impl Order {
         let known = self.events.entry(event).or_default();
         known.known = event_knows;
         if !event.is_of_the_driver() {
-            remember(&mut known.records, Record { stream, called });
+            remember(&mut known.records, EventRecord { stream, called });
             if let Some(stream) = self.streams.get_mut(&stream) {
                 remember(&mut stream.recorded, event);
             }
@@ -177,7 +177,7 @@ impl Order {
         }
     }
 
-    fn join_all(&self, operations: &[OperationId], known: &mut Known) {
+    fn join_all(&self, operations: &[OperationId], known: &mut Predecessors) {
         for operation in operations {
             if let Some(operation) = self.operations.get(operation) {
                 known.join(&operation.knowledge());
@@ -186,7 +186,7 @@ impl Order {
     }
 
     /// What the legacy stream's rules put before the next operation of the stream.
-    fn implied(&self, stream: StreamId) -> Option<&Known> {
+    fn implied(&self, stream: StreamId) -> Option<&Predecessors> {
         let stream = self.streams.get(&stream)?;
         let context = self.contexts.get(&stream.context)?;
         match stream.kind {
@@ -201,7 +201,7 @@ impl Order {
         &mut self,
         thread: ThreadId,
         stream: StreamId,
-        more: impl FnOnce(&Self, &mut Known),
+        more: impl FnOnce(&Self, &mut Predecessors),
     ) -> Option<()> {
         self.settle_thread(thread);
         let thread = self.registered(thread);

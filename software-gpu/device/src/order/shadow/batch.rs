@@ -182,7 +182,7 @@ mod tests {
     use super::*;
     use crate::order::clock::{Clock, Epoch};
     use crate::order::ids::ThreadId;
-    use crate::order::site::{Place, Site};
+    use crate::order::site::{AccessSite, Site};
 
     fn site(position: u64) -> Arc<Site> {
         let epoch = Epoch {
@@ -190,7 +190,7 @@ mod tests {
             position,
         };
         let thread = ThreadId::UNREGISTERED;
-        let place = Place::Host {
+        let place = AccessSite::Host {
             thread,
             access: position,
         };

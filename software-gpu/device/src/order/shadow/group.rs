@@ -340,7 +340,7 @@ mod tests {
     use super::*;
     use crate::order::clock::{Clock, Epoch};
     use crate::order::ids::ThreadId;
-    use crate::order::site::{Place, Site};
+    use crate::order::site::{AccessSite, Site};
 
     const BYTES: u64 = 64;
     const CHAINS: usize = 3;
@@ -362,7 +362,7 @@ mod tests {
             let position = self.executed;
             let epoch = Epoch { chain, position };
             let thread = ThreadId::UNREGISTERED;
-            let place = Place::Host {
+            let place = AccessSite::Host {
                 thread,
                 access: position,
             };

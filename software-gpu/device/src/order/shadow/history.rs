@@ -214,19 +214,19 @@ mod tests {
     use super::*;
     use crate::order::clock::Epoch;
     use crate::order::ids::ThreadId;
-    use crate::order::site::Place;
+    use crate::order::site::AccessSite;
 
     const ALL: [Kinds; 3] = [Kinds::READ, Kinds::WRITE, Kinds::ATOMIC];
 
     /// Accesses, each by a chain of its own, which come after all others or after none.
     #[derive(Default)]
-    struct Run {
+    struct AccessRun {
         history: History,
         executed: u64,
         clock: Clock,
     }
 
-    impl Run {
+    impl AccessRun {
         /// The accesses that it conflicts with.
         fn access(&mut self, kinds: Kinds, after_all: bool) -> Vec<u64> {
             self.executed += 1;
@@ -235,7 +235,7 @@ mod tests {
                 chain: executed as usize,
                 position: 1,
             };
-            let place = Place::Host {
+            let place = AccessSite::Host {
                 thread,
                 access: executed,
             };
@@ -265,7 +265,7 @@ mod tests {
     fn reads_meet_reads_and_atomics_meet_atomics() {
         for a in ALL {
             for b in ALL {
-                let mut run = Run::default();
+                let mut run = AccessRun::default();
                 run.access(a, false);
                 let peaceful = a == b && a != Kinds::WRITE;
                 assert_eq!(run.access(b, false).is_empty(), peaceful, "{a:?} {b:?}");
@@ -280,7 +280,7 @@ mod tests {
     #[test]
     fn a_write_replaces_all_and_the_others_their_like() {
         let with_all = || {
-            let mut run = Run::default();
+            let mut run = AccessRun::default();
             for kinds in [Kinds::WRITE, Kinds::ATOMIC, Kinds::READ] {
                 run.access(kinds, false);
             }
@@ -299,7 +299,7 @@ mod tests {
 
     #[test]
     fn the_latest_conflicts_are_told_of_very_many() {
-        let mut run = Run::default();
+        let mut run = AccessRun::default();
         let many = 3 * MOST as u64;
         (0..many).for_each(|_| drop(run.access(Kinds::READ, false)));
         let told: Vec<u64> = (many + 1 - MOST as u64..=many).rev().collect();

@@ -291,16 +291,16 @@ mod tests {
     use super::*;
     use crate::order::clock::Epoch;
     use crate::order::ids::ThreadId;
-    use crate::order::site::{Place, Site};
+    use crate::order::site::{AccessSite, Site};
 
     /// Chains that know nothing of each other, one access after the other.
     #[derive(Default)]
-    struct Run {
+    struct UnorderedRun {
         shadow: Shadow,
         executed: u64,
     }
 
-    impl Run {
+    impl UnorderedRun {
         /// Accesses as a step of a chain that knows all of its own: what it conflicts with.
         fn access(
             &mut self,
@@ -314,7 +314,7 @@ mod tests {
             let mut clock = Clock::default();
             clock.learn(epoch);
             let thread = ThreadId::UNREGISTERED;
-            let place = Place::Host {
+            let place = AccessSite::Host {
                 thread,
                 access: position,
             };
@@ -341,7 +341,7 @@ mod tests {
 
     #[test]
     fn cells_split_where_histories_differ_and_join_where_they_are_the_same() {
-        let mut run = Run::default();
+        let mut run = UnorderedRun::default();
         run.access(0, Kinds::WRITE, 0..16);
         run.access(0, Kinds::READ, 4..8);
         assert_eq!(run.cells(), [(0..4, 1), (4..8, 2), (8..16, 1)]);
@@ -353,7 +353,7 @@ mod tests {
 
     #[test]
     fn a_read_replaces_reads_that_it_comes_after_and_no_others() {
-        let mut run = Run::default();
+        let mut run = UnorderedRun::default();
         for chain in [0, 1, 0, 1] {
             assert_eq!(run.access(chain, Kinds::READ, 0..8), []);
         }
@@ -365,7 +365,7 @@ mod tests {
 
     #[test]
     fn unordered_accesses_stay_and_are_met_again() {
-        let mut run = Run::default();
+        let mut run = UnorderedRun::default();
         run.access(0, Kinds::WRITE, 0..8);
         assert_eq!(run.access(1, Kinds::WRITE, 4..12), [(0, 4..8)]);
         assert_eq!(
@@ -376,7 +376,7 @@ mod tests {
 
     #[test]
     fn what_everyone_knows_is_dropped() {
-        let mut run = Run::default();
+        let mut run = UnorderedRun::default();
         run.access(0, Kinds::WRITE, 0..8);
         run.access(1, Kinds::WRITE, 8..16);
         let mut everyone = Clock::default();

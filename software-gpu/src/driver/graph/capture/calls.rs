@@ -2,7 +2,7 @@
 
 use std::ffi::c_uint;
 
-use super::sequence::{CaptureId, CapturingStream, Mode, Sequence};
+use super::sequence::{CaptureId, CaptureMode, CapturingStream, Sequence};
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUgraph, CUgraphNode, CUstream, Out};
@@ -57,7 +57,7 @@ fn begin(
 ) -> Result<(), CudaError> {
     call(Cost::Other, |call| {
         let stream = call.stream(stream, null)?;
-        let mode = Mode::from_number(mode)?;
+        let mode = CaptureMode::from_number(mode)?;
         if let Some((_, sequence)) = call.captures.of_stream(stream) {
             return Err(call.because_capturing_already(&sequence.in_a_sentence()));
         }
@@ -147,7 +147,8 @@ fn is_capturing(null: NullStream, stream: CUstream, status: Out<c_uint>) -> Resu
 impl Call {
     /// Whether the calling thread may end the capture, and the capture gives a graph.
     fn may_end(&self, capture: CaptureId, sequence: &Sequence) -> Result<(), CudaError> {
-        let foreign = sequence.began.thread != current::serial() && sequence.mode != Mode::Relaxed;
+        let foreign =
+            sequence.began.thread != current::serial() && sequence.mode != CaptureMode::Relaxed;
         if foreign {
             return Err(self.because_of_thread(&sequence.in_a_sentence()));
         }

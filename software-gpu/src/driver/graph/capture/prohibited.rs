@@ -7,7 +7,7 @@
 use std::cell::Cell;
 use std::ffi::c_uint;
 
-use super::sequence::{Mode, Sequence};
+use super::sequence::{CaptureMode, Sequence};
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUevent, CUstream};
@@ -26,14 +26,14 @@ entry_points! {
         // SAFETY: the caller passes null or a mode.
         let mode = unsafe { mode.as_mut() }.ok_or(CudaError::InvalidValue)?;
         call(Cost::Free, |_| {
-            Mode::from_number(*mode)?;
+            CaptureMode::from_number(*mode)?;
             *mode = MODE.replace(*mode);
             Ok(())
         })
     }
 }
 
-impl Mode {
+impl CaptureMode {
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for an unknown mode.
     pub(super) fn from_number(number: c_uint) -> Result<Self, CudaError> {
@@ -48,9 +48,9 @@ impl Mode {
 
 /// Whether a capture keeps the calling thread from unsafe calls.
 fn prohibits(sequence: &Sequence) -> bool {
-    let own = sequence.began.thread == current::serial() && sequence.mode != Mode::Relaxed;
+    let own = sequence.began.thread == current::serial() && sequence.mode != CaptureMode::Relaxed;
     match MODE.get() {
-        0 => own || sequence.mode == Mode::Global,
+        0 => own || sequence.mode == CaptureMode::Global,
         1 => own,
         _ => false,
     }

@@ -29,7 +29,7 @@ pub(in crate::driver) struct Captures {
 
 /// `CUstreamCaptureMode`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Mode {
+pub(super) enum CaptureMode {
     Global,
     ThreadLocal,
     Relaxed,
@@ -44,7 +44,7 @@ pub(super) struct Sequence {
     /// The stream in which the capture began and has to end.
     pub(super) origin: CUstream,
     pub(super) context: CUcontext,
-    pub(super) mode: Mode,
+    pub(super) mode: CaptureMode,
     /// Who began it.
     pub(super) began: Caller,
     /// A prohibited call has spoiled it.
@@ -83,9 +83,9 @@ impl Sequence {
             origin: self.origin,
             began: &self.began,
             mode: match self.mode {
-                Mode::Global => "global",
-                Mode::ThreadLocal => "thread-local",
-                Mode::Relaxed => "relaxed",
+                CaptureMode::Global => "global",
+                CaptureMode::ThreadLocal => "thread-local",
+                CaptureMode::Relaxed => "relaxed",
             },
         }
     }

@@ -33,7 +33,7 @@ use crate::driver::simulation::simulator::Simulator;
 use crate::memory::AllocationKind;
 use crate::timeline::OpId;
 
-use order::{Order, Reach};
+use order::{PoolOrder, Reach};
 use pool::{Pool, Properties};
 use segments::FreePoint;
 
@@ -80,7 +80,7 @@ pub(in crate::driver) struct Pools {
     allocations: BTreeMap<CUdeviceptr, PoolAllocation>,
     /// Memory of `cuMemAlloc` that is freed in stream order: it goes at the next synchronisation.
     deferred: BTreeMap<CUdeviceptr, FreePoint>,
-    order: Order,
+    order: PoolOrder,
 }
 
 impl Default for Pools {
@@ -91,7 +91,7 @@ impl Default for Pools {
             current: BTreeMap::new(),
             allocations: BTreeMap::new(),
             deferred: BTreeMap::new(),
-            order: Order::default(),
+            order: PoolOrder::default(),
         }
     }
 }

@@ -37,7 +37,7 @@ impl Reach {
 
 /// The reach of streams and events.
 #[derive(Debug, Default)]
-pub(in crate::driver) struct Order {
+pub(in crate::driver) struct PoolOrder {
     tracking: bool,
     streams: BTreeMap<CUstream, Reach>,
     events: BTreeMap<CUevent, Reach>,
@@ -45,7 +45,7 @@ pub(in crate::driver) struct Order {
     destroyed: BTreeMap<(CUcontext, bool), Reach>,
 }
 
-impl Order {
+impl PoolOrder {
     /// Whether anybody needs to know.
     pub(in crate::driver) fn is_tracking(&self) -> bool {
         self.tracking
@@ -138,7 +138,7 @@ impl Order {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::{Profile, Time, Timeline, Work};
+    use crate::timeline::{OperationStage, Profile, Time, Timeline};
 
     const A: CUstream = CUstream(10);
     const B: CUstream = CUstream(11);
@@ -146,22 +146,24 @@ mod tests {
     const EVENT: CUevent = CUevent(20);
 
     /// Submits operations as the simulator does.
-    struct Scene {
+    struct TestSimulator {
         timeline: Timeline,
-        order: Order,
+        order: PoolOrder,
     }
 
-    impl Scene {
+    impl TestSimulator {
         fn new() -> Self {
             let timeline = Timeline::new(&[Profile::h200()], 8);
-            let mut order = Order::default();
+            let mut order = PoolOrder::default();
             order.start();
             Self { timeline, order }
         }
 
         fn submit(&mut self, stream: CUstream) -> FreePoint {
             let any = self.timeline.add_stream(0, 0);
-            let op = self.timeline.submit(any, Time::ZERO, Work::Marker, &[]);
+            let op = self
+                .timeline
+                .submit(any, Time::ZERO, OperationStage::Marker, &[]);
             let reach = self.order.next(stream, &[]);
             self.order.submitted(stream, op, reach);
             FreePoint { stream, op }
@@ -174,7 +176,7 @@ mod tests {
 
     #[test]
     fn an_event_carries_what_its_stream_had_been_given_when_it_was_recorded() {
-        let mut scene = Scene::new();
+        let mut scene = TestSimulator::new();
         let before = scene.submit(A);
         scene.order.recorded(EVENT, A);
         let after = scene.submit(A);
@@ -189,7 +191,7 @@ mod tests {
 
     #[test]
     fn waiting_for_an_event_counts_as_of_the_wait() {
-        let mut scene = Scene::new();
+        let mut scene = TestSimulator::new();
         scene.order.recorded(EVENT, A);
         scene.order.waited(B, EVENT);
         let free = scene.submit(A);
@@ -200,7 +202,7 @@ mod tests {
 
     #[test]
     fn kin_and_inserted_dependencies_count() {
-        let mut scene = Scene::new();
+        let mut scene = TestSimulator::new();
         let free = scene.submit(A);
         assert!(scene.order.next(B, &[A]).covers(&free));
         assert!(!scene.order.next(B, &[C]).covers(&free));
@@ -210,7 +212,7 @@ mod tests {
 
     #[test]
     fn destroyed_streams_are_remembered_by_kind() {
-        let mut scene = Scene::new();
+        let mut scene = TestSimulator::new();
         let context = CUcontext(1);
         let (blocking, other) = (scene.submit(A), scene.submit(B));
         scene.order.stream_destroyed(A, context, true);

@@ -304,7 +304,7 @@ impl State {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::timeline::{Profile, Time, Timeline, Work};
+    use crate::timeline::{OperationStage, Profile, Time, Timeline};
 
     const BASE: u64 = 1 << 20;
 
@@ -314,7 +314,7 @@ mod tests {
         let mut number = 0;
         [(); N].map(|()| {
             number += 1;
-            let op = timeline.submit(stream, Time::ZERO, Work::Marker, &[]);
+            let op = timeline.submit(stream, Time::ZERO, OperationStage::Marker, &[]);
             FreePoint {
                 stream: CUstream(number),
                 op,

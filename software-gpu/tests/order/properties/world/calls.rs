@@ -5,75 +5,77 @@ use std::ops::Range;
 use software_gpu::memory::Accesses;
 use software_gpu::order::{ContextId, EventId, HostAccess, StreamKind, ThreadId, ValueId};
 
-use super::{Live, Pending, Value, What, World};
-use crate::properties::oracle::Node;
-use crate::properties::steps::Step;
+use super::{FlagValue, Live, Pending, TestState, What};
+use crate::properties::oracle::NodeNumber;
+use crate::properties::steps::ProgramStep;
 
-impl World {
-    pub(super) fn step(&mut self, step: &Step) {
+impl TestState {
+    pub(super) fn step(&mut self, step: &ProgramStep) {
         // What cannot be done where it stands is left out.
         let _ = self.try_step(step);
     }
 
-    fn try_step(&mut self, step: &Step) -> Option<()> {
+    fn try_step(&mut self, step: &ProgramStep) -> Option<()> {
         match step {
-            Step::CreateStream {
+            ProgramStep::CreateStream {
                 thread,
                 slot,
                 context,
                 kind,
             } => self.create_stream(*thread, *slot, *context, *kind),
-            Step::DestroyStream { slot } => self.destroy_stream(*slot)?,
-            Step::Launch {
+            ProgramStep::DestroyStream { slot } => self.destroy_stream(*slot)?,
+            ProgramStep::Launch {
                 thread,
                 slot,
                 accesses,
             } => {
                 self.submit(*thread, *slot, &[], accesses.clone())?;
             }
-            Step::HostFunction {
+            ProgramStep::HostFunction {
                 thread,
                 slot,
                 accesses,
             } => self.submit_more(*thread, *slot, What::HostFunction, accesses.clone())?,
-            Step::WriteValue { thread, slot, flag } => {
+            ProgramStep::WriteValue { thread, slot, flag } => {
                 self.submit_more(*thread, *slot, What::Writes(*flag), Accesses::default())?;
             }
-            Step::CountValue { thread, slot, flag } => {
+            ProgramStep::CountValue { thread, slot, flag } => {
                 self.submit_more(*thread, *slot, What::Counts(*flag), Accesses::default())?;
             }
-            Step::WaitValue { thread, slot, flag } => {
+            ProgramStep::WaitValue { thread, slot, flag } => {
                 self.submit_more(*thread, *slot, What::Waits(*flag), Accesses::default())?;
             }
-            Step::HostWritesValue { flag } => self.host_writes_value(*flag),
-            Step::Acquire { thread, range } => {
+            ProgramStep::HostWritesValue { flag } => self.host_writes_value(*flag),
+            ProgramStep::Acquire { thread, range } => {
                 self.calls += 1;
                 self.checker.acquired(ThreadId(*thread), range.clone());
                 let writers = self.oracle.writers(range, self.calls);
                 self.thread(*thread).extend(writers);
             }
-            Step::Graph {
+            ProgramStep::Graph {
                 thread,
                 slot,
                 nodes,
             } => self.graph(*thread, *slot, nodes)?,
-            Step::Execute { choice } => self.execute_one(*choice),
-            Step::Record {
+            ProgramStep::Execute { choice } => self.execute_one(*choice),
+            ProgramStep::Record {
                 thread,
                 slot,
                 event,
             } => self.record(*thread, *slot, *event)?,
-            Step::Wait {
+            ProgramStep::Wait {
                 thread,
                 slot,
                 event,
             } => self.wait(*thread, *slot, *event)?,
-            Step::DestroyEvent { event } => {
+            ProgramStep::DestroyEvent { event } => {
                 self.checker.event_destroyed(EventId(*event));
                 self.events.remove(event);
             }
-            Step::SynchroniseStream { thread, slot } => self.synchronise_stream(*thread, *slot)?,
-            Step::QueryStream { thread, slot } => {
+            ProgramStep::SynchroniseStream { thread, slot } => {
+                self.synchronise_stream(*thread, *slot)?
+            }
+            ProgramStep::QueryStream { thread, slot } => {
                 let content = self.content(*slot)?;
                 let runs = |own: &Pending| {
                     content
@@ -84,46 +86,48 @@ impl World {
                     self.synchronise_stream(*thread, *slot)?;
                 }
             }
-            Step::SynchroniseEvent { thread, event } => {
+            ProgramStep::SynchroniseEvent { thread, event } => {
                 let record = self.events.get(event).copied();
                 self.synchronise(*thread, record.as_slice(), |checker| {
                     checker.event_synchronized(ThreadId(*thread), EventId(*event));
                 });
             }
-            Step::SynchroniseContext { thread, context } => {
+            ProgramStep::SynchroniseContext { thread, context } => {
                 let own = self.submitted.iter().filter(|(of, ..)| of == context);
-                let nodes: Vec<Node> = own.map(|(.., node)| *node).collect();
+                let nodes: Vec<NodeNumber> = own.map(|(.., node)| *node).collect();
                 self.synchronise(*thread, &nodes, |checker| {
                     checker.context_synchronized(ThreadId(*thread), ContextId(*context));
                 });
             }
-            Step::SynchroniseOperation { thread, choice } => {
+            ProgramStep::SynchroniseOperation { thread, choice } => {
                 let index = choice.checked_rem(self.pending.len())?;
                 let (operation, node) = (self.pending[index].operation, self.pending[index].node);
                 self.synchronise(*thread, &[node], |checker| {
                     checker.operation_synchronized(ThreadId(*thread), operation);
                 });
             }
-            Step::HostAccess {
+            ProgramStep::HostAccess {
                 thread,
                 write,
                 range,
             } => self.host_access(*thread, *write, range),
-            Step::StartThread { parent, thread } => self.start_thread(*parent, *thread),
-            Step::JoinThread { parent, thread } => self.join_thread(*parent, *thread)?,
-            Step::Allocate { range } => self.allocate(range)?,
-            Step::Free { choice } => self.free(*choice)?,
-            Step::PoolAllocate {
+            ProgramStep::StartThread { parent, thread } => self.start_thread(*parent, *thread),
+            ProgramStep::JoinThread { parent, thread } => self.join_thread(*parent, *thread)?,
+            ProgramStep::Allocate { range } => self.allocate(range)?,
+            ProgramStep::Free { choice } => self.free(*choice)?,
+            ProgramStep::PoolAllocate {
                 thread,
                 slot,
                 range,
             } => self.pool_allocate(*thread, *slot, range)?,
-            Step::PoolFree {
+            ProgramStep::PoolFree {
                 thread,
                 slot,
                 choice,
             } => self.pool_free(*thread, *slot, *choice)?,
-            Step::HostPoolFree { thread, choice } => self.host_pool_free(*thread, *choice)?,
+            ProgramStep::HostPoolFree { thread, choice } => {
+                self.host_pool_free(*thread, *choice)?
+            }
         }
         Some(())
     }
@@ -186,7 +190,7 @@ impl World {
         let id = ValueId(self.number());
         self.checker.value_written(id, None);
         let written_by = self.host();
-        self.values.push(Value {
+        self.values.push(FlagValue {
             flag,
             id,
             written_by,
@@ -309,7 +313,7 @@ impl World {
     }
 
     /// Something that the thread does itself.
-    fn host_node(&mut self, thread: u64) -> Node {
+    fn host_node(&mut self, thread: u64) -> NodeNumber {
         let known = self.thread(thread).clone();
         let node = self.oracle.node(known);
         self.thread(thread).push(node);

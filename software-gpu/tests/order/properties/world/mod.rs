@@ -8,24 +8,24 @@ use std::ops::Range;
 
 use software_gpu::memory::Accesses;
 use software_gpu::order::{
-    Checker, ContextId, Finding, OperationId, Place, Rule, StreamId, StreamKind, ThreadId, ValueId,
-    WaitId,
+    AccessSite, Checker, ContextId, Finding, OperationId, OrderRule, StreamId, StreamKind,
+    ThreadId, ValueId, WaitId,
 };
 
-use crate::properties::oracle::{Expected, Node, Oracle};
-use crate::properties::steps::{CONTEXTS, FLAGS, STREAMS, Step};
+use crate::properties::oracle::{Expected, NodeNumber, Oracle};
+use crate::properties::steps::{CONTEXTS, FLAGS, ProgramStep, STREAMS};
 
-struct Stream {
+struct TestStream {
     id: StreamId,
     context: u64,
     kind: StreamKind,
     /// What the creator knew, and all that the stream was given.
-    nodes: Vec<Node>,
+    nodes: Vec<NodeNumber>,
 }
 
 struct Pending {
     operation: OperationId,
-    node: Node,
+    node: NodeNumber,
     called: usize,
     accesses: Accesses,
     what: What,
@@ -47,10 +47,10 @@ enum What {
 }
 
 /// A value that a flag has had, and what wrote it.
-struct Value {
+struct FlagValue {
     flag: usize,
     id: ValueId,
-    written_by: Vec<Node>,
+    written_by: Vec<NodeNumber>,
 }
 
 struct Live {
@@ -59,19 +59,19 @@ struct Live {
 }
 
 /// A running program, known to the checker and the oracle.
-pub struct World {
+pub struct TestState {
     checker: Checker,
     oracle: Oracle,
-    streams: Vec<Option<Stream>>,
-    threads: BTreeMap<u64, Vec<Node>>,
-    events: BTreeMap<u64, Node>,
+    streams: Vec<Option<TestStream>>,
+    threads: BTreeMap<u64, Vec<NodeNumber>>,
+    events: BTreeMap<u64, NodeNumber>,
     /// All nodes of all streams that there ever were, with their context and the stream's kind.
-    submitted: Vec<(u64, StreamKind, Node)>,
+    submitted: Vec<(u64, StreamKind, NodeNumber)>,
     pending: Vec<Pending>,
     live: Vec<Live>,
-    values: Vec<Value>,
-    operations: BTreeMap<OperationId, Node>,
-    host_accesses: Vec<Node>,
+    values: Vec<FlagValue>,
+    operations: BTreeMap<OperationId, NodeNumber>,
+    host_accesses: Vec<NodeNumber>,
     calls: usize,
     last: u64,
     expected: Vec<Expected>,
@@ -97,8 +97,8 @@ impl fmt::Display for Difference {
 }
 
 /// Runs the whole program: which rules were broken, or the first difference.
-pub fn run(program: &[Step], room: usize) -> Result<Vec<Rule>, Difference> {
-    let mut world = World::new(room);
+pub fn run(program: &[ProgramStep], room: usize) -> Result<Vec<OrderRule>, Difference> {
+    let mut world = TestState::new(room);
     let mut rules = Vec::new();
     for (index, step) in program.iter().enumerate() {
         world.step(step);
@@ -114,7 +114,7 @@ pub fn run(program: &[Step], room: usize) -> Result<Vec<Rule>, Difference> {
     Ok(rules)
 }
 
-impl World {
+impl TestState {
     fn new(room: usize) -> Self {
         let mut world = Self {
             checker: Checker::with_room(room),
@@ -138,7 +138,7 @@ impl World {
         world
     }
 
-    fn compare(&mut self, step: usize, rules: &mut Vec<Rule>) -> Result<(), Difference> {
+    fn compare(&mut self, step: usize, rules: &mut Vec<OrderRule>) -> Result<(), Difference> {
         let found: Vec<_> = self
             .checker
             .take_findings()
@@ -159,9 +159,9 @@ impl World {
 
     /// A finding in the oracle's terms.
     fn told(&self, finding: &Finding) -> Expected {
-        let node = |place: &Place| match place {
-            Place::Host { access, .. } => self.host_accesses[*access as usize - 1],
-            Place::Stream { operation, .. } | Place::Node { operation, .. } => {
+        let node = |place: &AccessSite| match place {
+            AccessSite::Host { access, .. } => self.host_accesses[*access as usize - 1],
+            AccessSite::Stream { operation, .. } | AccessSite::Node { operation, .. } => {
                 self.operations[operation]
             }
         };
@@ -179,7 +179,7 @@ impl World {
     }
 
     /// What an unregistered thread knows is what all of them know.
-    fn thread(&mut self, thread: u64) -> &mut Vec<Node> {
+    fn thread(&mut self, thread: u64) -> &mut Vec<NodeNumber> {
         let thread = if self.threads.contains_key(&thread) {
             thread
         } else {
@@ -203,7 +203,7 @@ impl World {
                 .stream_created(ThreadId(thread), id, ContextId(context), kind),
         }
         let nodes = self.thread(thread).clone();
-        self.streams[slot] = Some(Stream {
+        self.streams[slot] = Some(TestStream {
             id,
             context,
             kind,
@@ -212,7 +212,7 @@ impl World {
     }
 
     /// What something submitted now comes after.
-    fn predecessors(&mut self, thread: u64, slot: usize) -> Option<Vec<Node>> {
+    fn predecessors(&mut self, thread: u64, slot: usize) -> Option<Vec<NodeNumber>> {
         let mut after = self.thread(thread).clone();
         let stream = self.streams[slot].as_ref()?;
         after.extend(&stream.nodes);
@@ -230,7 +230,7 @@ impl World {
     }
 
     /// A node in a stream, behind the stream's rules and `after`.
-    fn in_stream(&mut self, thread: u64, slot: usize, after: &[Node]) -> Option<Node> {
+    fn in_stream(&mut self, thread: u64, slot: usize, after: &[NodeNumber]) -> Option<NodeNumber> {
         let mut all = self.predecessors(thread, slot)?;
         all.extend(after);
         let node = self.oracle.node(all);
@@ -247,7 +247,7 @@ impl World {
         after: &[OperationId],
         accesses: Accesses,
     ) -> Option<OperationId> {
-        let nodes: Vec<Node> = after
+        let nodes: Vec<NodeNumber> = after
             .iter()
             .map(|operation| self.operations[operation])
             .collect();
@@ -292,7 +292,7 @@ impl World {
             self.calls += 1;
             self.checker.value_watched(id, FLAGS[flag].clone());
             let written_by = self.oracle.writers(&FLAGS[flag], self.calls);
-            let value = Value {
+            let value = FlagValue {
                 flag,
                 id,
                 written_by,
@@ -302,11 +302,17 @@ impl World {
     }
 
     /// What all threads of the host together have waited for and done.
-    fn host(&self) -> Vec<Node> {
+    fn host(&self) -> Vec<NodeNumber> {
         self.threads.values().flatten().copied().collect()
     }
 
-    fn enqueue(&mut self, operation: OperationId, node: Node, accesses: Accesses, what: What) {
+    fn enqueue(
+        &mut self,
+        operation: OperationId,
+        node: NodeNumber,
+        accesses: Accesses,
+        what: What,
+    ) {
         self.calls += 1;
         self.operations.insert(operation, node);
         self.pending.push(Pending {
@@ -403,7 +409,7 @@ impl World {
                     written_by.extend(&before.written_by);
                     self.checker.value_continued(id, before.id);
                 }
-                self.values.push(Value {
+                self.values.push(FlagValue {
                     flag,
                     id,
                     written_by,
@@ -433,7 +439,7 @@ impl World {
     }
 
     /// Executes what comes before one of those nodes, or is one.
-    fn complete(&mut self, nodes: &[Node]) {
+    fn complete(&mut self, nodes: &[NodeNumber]) {
         let awaited = |own: &Pending, oracle: &Oracle| {
             nodes.iter().any(|node| oracle.is_before(own.node, *node))
         };
@@ -445,7 +451,7 @@ impl World {
     }
 
     /// What a synchronisation with the stream waits for.
-    fn content(&self, slot: usize) -> Option<Vec<Node>> {
+    fn content(&self, slot: usize) -> Option<Vec<NodeNumber>> {
         let stream = self.streams[slot].as_ref()?;
         let mut nodes = stream.nodes.clone();
         if stream.kind == StreamKind::Legacy {
@@ -458,7 +464,7 @@ impl World {
     }
 
     /// The thread waits for the nodes, as `tell` tells the checker.
-    fn synchronise(&mut self, thread: u64, nodes: &[Node], tell: impl FnOnce(&mut Checker)) {
+    fn synchronise(&mut self, thread: u64, nodes: &[NodeNumber], tell: impl FnOnce(&mut Checker)) {
         let wait = WaitId(thread);
         self.checker.waits(wait, tell);
         self.complete(nodes);

@@ -20,15 +20,15 @@ const WORDS: usize = 8 * PAGE / 4;
 const SHARED: usize = 1024;
 
 /// Which lanes access memory, and the word that each accesses.
-struct Pattern {
+struct LanePattern {
     name: &'static str,
     mask: u32,
     words: [u32; LANES],
 }
 
-fn patterns() -> Vec<Pattern> {
+fn patterns() -> Vec<LanePattern> {
     let mut random = fastrand::Rng::with_seed(7);
-    let whole = |name, word: fn(u32) -> u32| Pattern {
+    let whole = |name, word: fn(u32) -> u32| LanePattern {
         name,
         mask: !0,
         words: std::array::from_fn(|lane| word(lane as u32)),
@@ -47,7 +47,7 @@ fn patterns() -> Vec<Pattern> {
     ];
     for (name, end) in [("random", SHARED), ("random, a few words", 8)] {
         let words = std::array::from_fn(|_| random.u32(..end as u32));
-        all.push(Pattern {
+        all.push(LanePattern {
             name,
             mask: !0,
             words,
@@ -56,7 +56,7 @@ fn patterns() -> Vec<Pattern> {
     let masks = [0xffff, 0x0f0f_0f0f, 1, 1 << 31, 0x8000_0001, random.u32(..)];
     let masked: Vec<_> = all
         .iter()
-        .flat_map(|pattern| masks.map(|mask| Pattern { mask, ..*pattern }))
+        .flat_map(|pattern| masks.map(|mask| LanePattern { mask, ..*pattern }))
         .collect();
     all.extend(masked);
     all
@@ -133,7 +133,7 @@ struct Machine {
 }
 
 impl Machine {
-    fn new(pattern: &Pattern) -> Self {
+    fn new(pattern: &LanePattern) -> Self {
         let mut space = AddressSpace::new(&[1 << 30], 0);
         let mut allocate = |words: usize| {
             let base = space.allocate(0, 4 * words, AllocationKind::Device);
@@ -202,7 +202,7 @@ impl Machine {
 }
 
 /// What the step leaves: the values of the lanes, and the words.
-fn expected(pattern: &Pattern, step: &str) -> (Vec<u32>, Vec<u32>) {
+fn expected(pattern: &LanePattern, step: &str) -> (Vec<u32>, Vec<u32>) {
     let mut words: Vec<u32> = (0..WORDS as u32).map(|word| word * 3 + 1).collect();
     let mut values: Vec<u32> = (1..=LANES as u32).collect();
     for lane in (0..LANES).filter(|lane| pattern.mask >> lane & 1 == 1) {
@@ -249,7 +249,12 @@ fn no_pattern_goes_lane_by_lane() {
 }
 
 /// Sectors and lines as one counts them by hand.
-fn traffic_is_that_of_the_lanes(machine: &Machine, pattern: &Pattern, step: &str, cost: &GridCost) {
+fn traffic_is_that_of_the_lanes(
+    machine: &Machine,
+    pattern: &LanePattern,
+    step: &str,
+    cost: &GridCost,
+) {
     let lanes = (0..LANES).filter(|lane| pattern.mask >> lane & 1 == 1);
     let addresses = lanes.map(|lane| machine.data + 4 * u64::from(pattern.words[lane]));
     let addresses: Vec<u64> = addresses.collect();
@@ -285,7 +290,7 @@ fn traffic_is_that_of_the_lanes(machine: &Machine, pattern: &Pattern, step: &str
 #[test]
 fn lanes_of_two_allocations_go_one_by_one() {
     let words = std::array::from_fn(|lane| lane as u32);
-    let mut pattern = Pattern {
+    let mut pattern = LanePattern {
         name: "two allocations",
         mask: !0,
         words,

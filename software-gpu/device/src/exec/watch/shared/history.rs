@@ -8,13 +8,13 @@
 //! | [`Division::Pieces`] | each piece of 16 bytes | accesses cover parts of the row |
 //! | [`Division::Granules`] | each granule | lanes of one warp access different bytes of a piece |
 //!
-//! A division stays until a warp stores to the whole row or an [era](Order::era) ends: then no earlier access can race any more.
+//! A division stays until a warp stores to the whole row or an [era](WarpClocks::era) ends: then no earlier access can race any more.
 
 use std::ops::Range;
 
 use super::super::super::fault::Access;
 use super::super::super::warp_handlers::LANES;
-use super::super::order::{Moment, Order, View};
+use super::super::order::{Moment, View, WarpClocks};
 use super::lists::Lists;
 use super::loads::Loads;
 
@@ -32,7 +32,7 @@ const PIECES: usize = 8;
 ///
 /// | bits of `when` | content |
 /// |---|---|
-/// | 63 to 32 | stretch of the warp, see [`Order`] |
+/// | 63 to 32 | stretch of the warp, see [`WarpClocks`] |
 /// | 31 to 28 | spread: log2 of the granules of each lane, at most 5 |
 /// | 27 to 24 | of a strong access: log2 of its bytes, plus 1; else 0 |
 /// | 23 to 16 | kind, an [`Access`] |
@@ -58,7 +58,7 @@ pub(super) struct Granule {
 
 /// The accesses to the granules of a row.
 #[derive(Clone, Copy)]
-struct Row {
+struct GranuleRow {
     division: Division,
     /// Of a row that is not divided.
     all: Granule,
@@ -77,7 +77,7 @@ enum Division {
 /// The accesses to all granules.
 pub(super) struct History {
     era: u64,
-    rows: Vec<Row>,
+    rows: Vec<GranuleRow>,
     pieces: Vec<[Granule; PIECES]>,
     granules: Vec<[Granule; ROW as usize]>,
     /// Places in `pieces` and `granules` that no row uses.
@@ -235,7 +235,7 @@ impl Kept {
 impl History {
     /// The history of `granules` granules of `1 << shift` bytes.
     pub fn new(granules: u32, shift: u32) -> Self {
-        let none = Row {
+        let none = GranuleRow {
             division: Division::None,
             all: Granule::NONE,
             era: 0,
@@ -254,7 +254,7 @@ impl History {
 
     /// Accesses from here on are of the present era.
     #[inline(always)]
-    pub fn at_time_of(&mut self, order: &Order) {
+    pub fn at_time_of(&mut self, order: &WarpClocks) {
         if self.era != order.era() {
             self.era = order.era();
             self.lists.give_all_back();
@@ -283,7 +283,7 @@ impl History {
             Division::Pieces(place) => self.free_pieces.push(place),
             Division::Granules(place) => self.free_granules.push(place),
         }
-        *row = Row {
+        *row = GranuleRow {
             division: Division::None,
             all,
             era: self.era,
