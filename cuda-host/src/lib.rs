@@ -12,6 +12,7 @@
 //! - [`pool`]: memory pools, and stream-ordered allocation from one of one's own
 //! - [`host_function`]: memory that a function works on which a stream calls
 //! - [`host_memory`]: page-locking memory that the program already has
+//! - [`mapped`]: page-locked memory that a kernel uses while it runs
 //! - [`capture`]: capturing streams into graphs
 //! - [`peer`]: copies between devices
 //! - [`tensor_map`]: how a tensor lies in memory, for copies of boxes of it
@@ -28,6 +29,7 @@ pub mod host_function;
 pub mod host_memory;
 pub mod kernel;
 pub mod launch_attributes;
+pub mod mapped;
 pub mod panics;
 pub mod peer;
 pub mod pool;

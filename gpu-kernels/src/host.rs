@@ -59,6 +59,7 @@ kernels! {
         baseline::stencil: jacobi;
         baseline::vision: allocate_tokens emit_tokens patch_relevance texture_features;
         steps::plain: relax relax_persistent;
+        steps::queue: serve_queue;
         tiles::plain: fma_tiles_named_barriers fma_tiles_unspecialised;
     } and those of others {}
 

@@ -3,7 +3,7 @@
 mod support;
 
 use anyhow::{Result, ensure};
-use gpu_kernels::{SM_70, SM_90, Signature as _, relax, relax_dependent, relax_persistent};
+use gpu_kernels::{SM_70, SM_90, Signature as _, relax, relax_dependent, relax_persistent, serve_queue};
 use support::{
     LaunchArgument::U32, LaunchArgument::Usize, TestDevice, blocks, download, numbers, pointer,
     upload,
@@ -67,6 +67,39 @@ fn one_launch_executes_all_steps() -> Result<()> {
         ensure!(found == expected, "{steps} steps of {n} elements");
         let arrivals = download(&arrivals)?;
         ensure!(arrivals == [count * steps], "{arrivals:?}");
+    }
+    Ok(())
+}
+
+/// Requests 6 to 10 of a ring of four slots, of which the host has counted `published`: those are answered, and the others left.
+#[test]
+fn a_queue_is_served_as_far_as_it_is_filled() -> Result<()> {
+    let device = Device::open(SM_70)?;
+    let threads = THREADS as usize;
+    let given = numbers(3, 4 * threads);
+    for published in [6u32, 8, 10] {
+        let (requests, answers) = (upload(&given)?, upload(&vec![0f32; 4 * threads])?);
+        let (counted, answered) = (upload(&[published])?, upload(&[6u32])?);
+        let arguments = [
+            pointer(&requests),
+            pointer(&answers),
+            pointer(&counted),
+            pointer(&answered),
+            U32(4),
+            U32(6),
+            U32(10),
+            U32(3),
+        ];
+        // SAFETY: the parameters are the kernel's, and each slot has an element for each thread.
+        unsafe { device.run(serve_queue::NAME, blocks(1, THREADS), &arguments)? };
+        let mut expected = vec![0f32; 4 * threads];
+        for slot in (6..published).map(|request| request as usize % 4) {
+            for i in slot * threads..(slot + 1) * threads {
+                expected[i] = given[i].mul_add(2.0, 1.0);
+            }
+        }
+        ensure!(download(&answers)? == expected, "{published} published");
+        ensure!(download(&answered)? == [published], "{published} published");
     }
     Ok(())
 }

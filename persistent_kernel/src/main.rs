@@ -1,9 +1,10 @@
 //! How should a program order a thousand tiny steps, each of which needs the one before?
 //!
 //! A step takes about a microsecond, and a launch costs the host more than that. This example asks who should keep the order
-//! of such steps: the stream, a graph, the kernels themselves, or a barrier inside of one kernel that never goes away; and
-//! what the last one demands. Each part predicts, measures, and says whether its lesson holds on this device.
+//! of such steps: the stream, a graph, the kernels themselves, or a barrier inside of one kernel that never goes away; what the
+//! last one demands; and how the host hands more work to a kernel that runs. Each part predicts, measures, and says whether its lesson holds on this device.
 
+mod queue;
 mod residency;
 mod steps;
 mod verdicts;
@@ -28,5 +29,6 @@ fn main() -> ExitCode {
             verdicts::residency::run,
         )
         .needs(&[Need::CooperativeLaunch])
+        .part("queue", "Can a kernel that is running take more work?", &[], verdicts::queue::run)
         .main()
 }

@@ -40,3 +40,8 @@ fn a_gpu_without_dependent_launches_is_told_so() {
 fn raw_steps_prints_what_the_readme_shows() {
     lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_steps"), include_str!("../README.md"));
 }
+
+#[test]
+fn raw_queue_prints_what_the_readme_shows() {
+    lesson_tests::raw_shows(env!("CARGO_BIN_EXE_raw_queue"), include_str!("../README.md"));
+}

@@ -10,7 +10,9 @@
 //! - `relax_persistent`: one launch for all steps, whose blocks wait for each other between them. All of them must be
 //!   resident at the same time, which only a cooperative launch promises.
 //!
-//! The results of all kernels are the same bit for bit.
+//! The results of all three are the same bit for bit.
+//!
+//! `serve_queue` keeps another order: its steps are requests, which the host writes into a queue while the kernel runs.
 
 use cuda_std::GpuFloat;
 
@@ -18,6 +20,8 @@ use cuda_std::GpuFloat;
 pub(crate) mod dependent;
 #[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx71")))]
 pub(crate) mod plain;
+#[cfg(any(not(target_os = "cuda"), not(target_feature = "ptx71")))]
+pub(crate) mod queue;
 
 /// Element `i` of `n` after the step, from `x` as it was before.
 ///

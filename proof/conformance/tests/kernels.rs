@@ -32,6 +32,7 @@ const TESTED_BY_SHAPE: &[&str] = &[
     gpu_kernels::hold_registers::NAME,
     gpu_kernels::relax::NAME,
     gpu_kernels::relax_persistent::NAME,
+    gpu_kernels::serve_queue::NAME,
     gpu_kernels::jacobi::NAME,
 ];
 

@@ -71,6 +71,14 @@ pub fn reads(start: *const u8, bytes: usize) {
     }
 }
 
+/// The calling code has just loaded a flag in these bytes of page-locked memory, and goes on after whatever has written it. With
+/// NVIDIA's driver it means nothing.
+pub fn acquires(flag: *const u8, bytes: usize) {
+    if is_modelled() {
+        software_gpu::host::acquires(flag, bytes);
+    }
+}
+
 /// As [`reads`]: the calling code writes.
 #[track_caller]
 pub fn writes(start: *const u8, bytes: usize) {
