@@ -5,7 +5,7 @@ OTHER_PACKAGES := proof/fuzz proof/rust-cuda/kernels
 # The members that declare a place among the lessons.
 EXAMPLES := $(patsubst %/Cargo.toml,%,$(shell grep -l '^\[package.metadata.chapter\]' */Cargo.toml))
 
-.PHONY: all help $(EXAMPLES) chapter book book-check test labs handout handout-check grading-check offline browser-test aarch64-check windows-check wasm-check playground playground-test fuzz conformance mutants mutants-quick model-check lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check runtime-library cuda-programs-check bench doc clean
+.PHONY: all help $(EXAMPLES) chapter book book-check answers test labs handout handout-check grading-check offline browser-test aarch64-check windows-check wasm-check playground playground-test fuzz conformance mutants mutants-quick model-check lint toolchain ptx ptx-check ptxas gpu-bundle shared-library shared-library-check runtime-library cuda-programs-check bench doc clean
 
 all: ## build every example
 	$(CARGO) build --workspace --locked
@@ -26,6 +26,9 @@ book: ## build the book
 book-check: ## build the book, and compare it with the programs
 	$(CARGO) test --quiet --locked -p chapter-book
 	scripts/check-book
+
+answers: ## change programs as the answers of the book do, and compare what they print (minutes)
+	$(CARGO) book answers
 
 # Where the last command but one fails after an intended change: cargo chapter run --device software --update-expectations
 test: ## run every test, and all lessons on the software GPU

@@ -2,7 +2,7 @@
 
 use anyhow::{Context, Result, bail};
 use chapter_book::figures::{self, Figure};
-use chapter_book::{links, outputs, pages, preprocess, recorded, workspace};
+use chapter_book::{changed, links, outputs, pages, preprocess, recorded, workspace};
 use clap::{Parser, Subcommand};
 use std::fs;
 use std::io::{self, Read, Write};
@@ -38,6 +38,11 @@ enum Command {
         /// Only this document, such as chunks.md or basic_streams/README.md
         document: Option<String>,
     },
+    /// Change programs as the answers to exercises do, in a copy of the workspace, and compare what they print: takes minutes
+    Answers {
+        /// Only this document, such as chunks.md
+        document: Option<String>,
+    },
     /// Draw the figures again, and compare them
     Figures {
         /// Keep what is drawn
@@ -68,6 +73,8 @@ fn main() -> ExitCode {
         } => recorded::table(&target, &part, group.as_deref())
             .and_then(|text| say(&format!("{text}\n"))),
         Command::Outputs { update, document } => compare_outputs(update, document.as_deref()),
+        Command::Answers { document } => changed::check(document.as_deref())
+            .and_then(|count| say(&format!("{count} changed programs print what is shown\n"))),
         Command::Figures { update, name } => draw(update, name.as_deref()),
         Command::Links { folder } => lead_somewhere(&folder),
         // mdBook asks first whether a renderer is supported. All are.

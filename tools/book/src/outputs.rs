@@ -8,15 +8,20 @@ use std::fs;
 use std::path::PathBuf;
 
 /// A document, and where it is.
-struct Document {
+pub struct Document {
     /// Its name in messages and on the command line: `chunks.md` of the book, `basic_streams/README.md` of an example.
-    name: String,
-    path: PathBuf,
-    text: String,
+    pub name: String,
+    /// Its file.
+    pub path: PathBuf,
+    /// Its text, as it is written.
+    pub text: String,
 }
 
 /// The book's pages, then the examples' READMEs.
-fn documents() -> Result<Vec<Document>> {
+///
+/// # Errors
+/// A document cannot be read.
+pub fn documents() -> Result<Vec<Document>> {
     let pages = summary::read()?.into_iter().map(|page| Document {
         path: pages().join(&page.path),
         name: page.path,

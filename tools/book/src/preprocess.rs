@@ -108,6 +108,15 @@ pub fn page(content: &str, path: &str) -> Result<String> {
     Ok(out_of_the_book(&(text + rest), path))
 }
 
+/// What a listing's fence says, by the ending of its file.
+fn language(path: &str) -> &'static str {
+    match path.rsplit('.').next() {
+        Some("cu") => "cpp",
+        Some("py") => "python",
+        _ => "rust,ignore",
+    }
+}
+
 fn carried_out(directive: &str, page: &str) -> Result<String> {
     let (kind, rest) = directive.split_once(' ').unwrap_or((directive, ""));
     let source = |path: &str| {
@@ -115,8 +124,9 @@ fn carried_out(directive: &str, page: &str) -> Result<String> {
     };
     let listed = |path: &str, text: String| {
         let link = format!("{}{path}", to_root(page));
+        let language = language(path);
         format!(
-            "```rust,ignore\n{text}```\n\n<p class=\"source\"><a href=\"{link}\">{path}</a></p>\n"
+            "```{language}\n{text}```\n\n<p class=\"source\"><a href=\"{link}\">{path}</a></p>\n"
         )
     };
     match kind {
@@ -173,6 +183,16 @@ fn out_of_the_book(page: &str, path: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_listing_is_in_the_language_of_its_file() {
+        let page = "{{#between book/programs/pipeline_numba.py ¦ for chunk ¦ slot}}";
+        let page = super::page(page, "frameworks.md").unwrap();
+        assert!(page.starts_with("```python\nfor chunk"), "{page}");
+        let page = "{{#between cudart/programs/pipeline.cu ¦ for (int chunk ¦ slot}}";
+        let page = super::page(page, "frameworks.md").unwrap();
+        assert!(page.starts_with("```cpp\n"), "{page}");
+    }
 
     #[test]
     fn a_listing_stands_for_its_directive() {

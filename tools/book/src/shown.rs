@@ -3,9 +3,11 @@
 //! A `console` block of one command with a `text` block below it is held to that command's output, on standard output. A line
 //! `…` in the text stands for any number of lines.
 
+use crate::changed;
 use crate::markdown::{self, Block};
 use crate::workspace;
 use anyhow::{Context, Result, ensure};
+use std::path::Path;
 use std::process::Command;
 
 const ELISION: &str = "…";
@@ -19,11 +21,21 @@ pub struct Shown<'a> {
     pub text: &'a str,
 }
 
-/// Each command of a document that has a text below it.
+/// Each command of a document that has a text below it, except those of [changed programs](changed).
 pub fn shown(document: &str) -> Vec<Shown<'_>> {
     let blocks = markdown::blocks(document);
-    let pairs = blocks.windows(2).filter_map(|pair| match pair {
-        [
+    let changed = |place: usize| place > 0 && changed::follows(&blocks[place - 1], &blocks[place]);
+    let pairs = blocks.windows(2).enumerate();
+    pairs
+        .filter(|(place, _)| !changed(*place))
+        .filter_map(|(_, pair)| Shown::of(pair))
+        .collect()
+}
+
+impl<'a> Shown<'a> {
+    /// The command of a `console` block and the `text` block directly below it, if the two blocks are that.
+    pub fn of(pair: &[Block<'a>]) -> Option<Self> {
+        let [
             Block {
                 language: "console",
                 text: command,
@@ -34,13 +46,14 @@ pub fn shown(document: &str) -> Vec<Shown<'_>> {
                 text,
                 prose,
             },
-        ] if prose.trim().is_empty() => {
-            let command = command.strip_prefix("$ ")?.trim_end();
-            (!command.contains('\n')).then_some(Shown { command, text })
-        }
-        _ => None,
-    });
-    pairs.collect()
+        ] = pair
+        else {
+            return None;
+        };
+        let command = command.strip_prefix("$ ")?.trim_end();
+        let one = prose.trim().is_empty() && !command.contains('\n');
+        one.then_some(Self { command, text })
+    }
 }
 
 impl Shown<'_> {
@@ -73,9 +86,17 @@ pub fn replaced(document: &str, texts: &[(&Shown, String)]) -> String {
 /// # Errors
 /// The command cannot be started, or prints nothing.
 pub fn printed(command: &str) -> Result<String> {
+    printed_in(&workspace(), command)
+}
+
+/// The same in another folder, such as a copy of the repository.
+///
+/// # Errors
+/// The command cannot be started, or prints nothing.
+pub fn printed_in(folder: &Path, command: &str) -> Result<String> {
     let output = Command::new("sh")
         .args(["-c", command])
-        .current_dir(workspace())
+        .current_dir(folder)
         .env("CUDA_VISIBLE_DEVICES", "-1")
         .env_remove("COLUMNS")
         .env_remove("CUDA_DRIVER")

@@ -66,12 +66,40 @@ mod tests {
             assert!(text.lines().any(chart), "{path}: no timeline");
             let last = text.lines().rfind(|line| line.starts_with('#'));
             assert_eq!(last, Some("## Exercises"), "{path}");
-            let words: usize = markdown::prose(&text)
+            let (chapter, _) = text.split_once(ANSWERS).unwrap_or((&text, ""));
+            let words: usize = markdown::prose(chapter)
                 .iter()
                 .map(|text| text.split_whitespace().count())
                 .sum();
             assert!((400..=1200).contains(&words), "{path}: {words} words");
         }
+    }
+
+    /// What opens the folded answers of a chapter.
+    const ANSWERS: &str = "<details><summary>Answers</summary>";
+
+    /// The numbers of a list's entries.
+    fn numbers(text: &str) -> Vec<usize> {
+        let lines = markdown::prose(text).into_iter().flat_map(str::lines);
+        let numbers = lines.filter_map(|line| line.split_once(". ")?.0.parse().ok());
+        numbers.collect()
+    }
+
+    #[test]
+    fn every_exercise_has_an_answer() {
+        let mut count = 0;
+        for Page { path, text } in chapters().unwrap() {
+            let (_, end) = text.split_once("## Exercises").unwrap();
+            let Some((exercises, answers)) = end.split_once(ANSWERS) else {
+                panic!("{path}: no answers");
+            };
+            let exercises = numbers(exercises);
+            assert!(!exercises.is_empty(), "{path}");
+            assert_eq!(numbers(answers), exercises, "{path}");
+            assert!(answers.trim_end().ends_with("</details>"), "{path}");
+            count += exercises.len();
+        }
+        assert!(count > 90, "{count}");
     }
 
     #[test]
