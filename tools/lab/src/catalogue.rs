@@ -193,6 +193,15 @@ pub enum Check {
         /// By which share it may differ.
         tolerance: f64,
     },
+    /// Short kernels end while a long one of another stream, which was launched before them, still has much of its time to go.
+    EndsEarly {
+        /// The short ones.
+        kernel: String,
+        /// The long one.
+        beside: String,
+        /// The last of the short ones ends within this share of the long one's time.
+        share: f64,
+    },
     /// The kernels that ran are the ones asked for.
     Kernels {
         /// Those that must run.

@@ -1,5 +1,6 @@
 //! Each check.
 
+use super::priority::ends_early;
 use super::structure::{allocations, asked, host_waits, structure, unawaited};
 use super::{Case, Mark, ended_well};
 use crate::answers;
@@ -63,6 +64,11 @@ fn checked(case: &Case, check: &Check) -> Mark {
             kernel,
             tolerance,
         } => time_of_kernel(case, name, kernel, *tolerance),
+        Check::EndsEarly {
+            kernel,
+            beside,
+            share,
+        } => ends_early(&case.record.recording, kernel, beside, *share),
         Check::Kernels {
             required,
             forbidden,

@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod any_record;
 mod checks;
+mod priority;
 mod structure;
 
 use crate::attempt::{Attempt, Device, Run};

@@ -129,6 +129,33 @@ fn is_under_way(recording: &Recording, call: &HostCall, time: i64) -> bool {
         .filter(|other| other.span.start < call.span.start);
     let mut enqueued = earlier.filter_map(|other| recording.intervals.get(other.interval?));
     enqueued.any(|own| own.span.end.cast_signed() > time)
+        || is_graph_under_way(recording, call, time)
+}
+
+/// Whether a node of a graph that was launched before a call was not over at a time. No call leads to a node: it belongs to an earlier
+/// launch if it began before the next one.
+fn is_graph_under_way(recording: &Recording, call: &HostCall, time: i64) -> bool {
+    let launches = recording
+        .calls
+        .iter()
+        .filter(|other| other.name.starts_with("cuGraphLaunch"));
+    let (before, behind): (Vec<&HostCall>, Vec<&HostCall>) =
+        launches.partition(|launch| launch.span.start < call.span.start);
+    if before.is_empty() {
+        return false;
+    }
+    let next = behind.iter().map(|launch| launch.span.start).min();
+    let enqueued: BTreeSet<usize> = recording
+        .calls
+        .iter()
+        .filter_map(|other| other.interval)
+        .collect();
+    let all = recording.intervals.iter().enumerate();
+    let mut nodes = all.filter(|(place, _)| !enqueued.contains(place));
+    nodes.any(|(_, node)| {
+        let [start, end] = [node.span.start, node.span.end].map(u64::cast_signed);
+        end > time && next.is_none_or(|next| start < next)
+    })
 }
 
 /// What is asked of a number.
