@@ -170,6 +170,8 @@ pub enum Check {
         /// The most allocations at once.
         at_once: u64,
     },
+    /// At its end, the program has given back all streams, device memory and page-locked memory.
+    AllFreed,
     /// The work is divided among streams as in the goal, and handed over by events as there.
     Structure,
     /// The calls that enqueue copies return before the copies have ended.

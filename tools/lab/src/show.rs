@@ -158,11 +158,7 @@ pub fn timeline(title: &str, recording: &Recording, longest: u128) -> String {
     let mut chart = Gantt::new(recording, Rows::Streams)
         .with_columns(columns)
         .coloured();
-    if recording
-        .calls
-        .iter()
-        .any(|call| is_shown(recording, call))
-    {
+    if recording.calls.iter().any(|call| is_shown(recording, call)) {
         chart = chart.with_host_held();
     }
     format!("{}\n{chart}\n", style::bold(title))

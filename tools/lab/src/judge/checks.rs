@@ -1,7 +1,7 @@
 //! Each check.
 
 use super::priority::ends_early;
-use super::structure::{allocations, asked, host_waits, structure, unawaited};
+use super::structure::{all_freed, allocations, asked, host_waits, structure, unawaited};
 use super::{Case, Mark, ended_well};
 use crate::answers;
 use crate::attempt::Device;
@@ -54,6 +54,7 @@ fn checked(case: &Case, check: &Check) -> Mark {
             but,
         } => if_calls_are_known(case, || host_waits(case, *at_least, *at_most, but)),
         Check::Allocations { at_once } => if_calls_are_known(case, || allocations(case, *at_once)),
+        Check::AllFreed => all_freed(case),
         Check::Structure => structure(case),
         Check::CopiesReturnEarly { engine } => if_calls_are_known(case, || {
             copies_return_early(&case.record.recording, *engine)

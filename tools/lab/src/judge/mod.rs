@@ -256,6 +256,8 @@ fn is_about_time(check: &Check) -> bool {
             | Check::Calls { .. }
             | Check::HostWaits { .. }
             | Check::Allocations { .. }
+            | Check::AllFreed
+            | Check::EndsEarly { .. }
             | Check::Structure
             | Check::Kernels { .. }
     )

@@ -71,6 +71,25 @@ pub(super) fn allocations(case: &Case, at_once: u64) -> Mark {
     met(most <= at_once, found)
 }
 
+/// Whether the program has given everything back when it ended.
+pub(super) fn all_freed(case: &Case) -> Mark {
+    let Some(left) = case.record.left else {
+        return Mark::Missed("the program has not come to its end".to_owned());
+    };
+    let kinds = [
+        (left.streams, "stream", ""),
+        (left.device_memory, "allocation", " of device memory"),
+        (left.page_locked, "allocation", " of page-locked memory"),
+    ];
+    match kinds.into_iter().find(|(count, ..)| *count > 0) {
+        Some((count, object, of)) => Mark::Missed(format!(
+            "the program ends and leaves {}{of} behind",
+            counted(count, object)
+        )),
+        None => Mark::Met("everything is given back".to_owned()),
+    }
+}
+
 /// How often the host waits: by calls that synchronise, and by every other one that keeps it while the device works, which are
 /// blocking copies, `cuMemFree`, and questions whether something is over. `but` are calls that do not count.
 pub(super) fn host_waits(case: &Case, at_least: u64, at_most: u64, but: &[String]) -> Mark {
