@@ -45,7 +45,7 @@ pub use timing::{
     ahead, alone, best, bound, bounded, call_times, ceilings, compare, contest, joined, latency,
     measure, points, requests, sweep, variant,
 };
-pub use work::{chunks, lent, plan, split, tally};
+pub use work::{chunks, held, lent, plan, split, tally};
 
 pub use examples_data::{check, data, distance, few_values, periodic};
 

@@ -74,7 +74,7 @@ fn one_launch_executes_all_steps() -> Result<()> {
 /// Requests 6 to 10 of a ring of four slots, of which the host has counted `published`: those are answered, and the others left.
 #[test]
 fn a_queue_is_served_as_far_as_it_is_filled() -> Result<()> {
-    let device = Device::open(SM_70)?;
+    let device = TestDevice::open(SM_70)?;
     let threads = THREADS as usize;
     let given = numbers(3, 4 * threads);
     for published in [6u32, 8, 10] {

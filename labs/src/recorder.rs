@@ -6,9 +6,10 @@
 use crate::gpus;
 use crate::rehearsal;
 use anyhow::Context as _;
-use chapter_results::lab::{HandedIn, LabRecord};
+use chapter_results::lab::{HandedIn, LabRecord, Left};
 use cust::context::Context;
 use examples_host::device::Device;
+use examples_host::held::{self, Held};
 use examples_host::recording::{Whole, start_gate};
 use examples_host::tally;
 use std::path::PathBuf;
@@ -29,6 +30,8 @@ struct LabRecorder {
     whole: Option<Whole>,
     record: Option<LabRecord>,
     times: Vec<(String, f64)>,
+    /// What was held before the program began.
+    before: Held,
 }
 
 // SAFETY: the device and its contexts are handles that any thread may use, and the mutex lets one thread in at a time.
@@ -104,6 +107,7 @@ fn begin(file: PathBuf) -> anyhow::Result<()> {
         whole: Some(whole),
         record: None,
         times: Vec::new(),
+        before: held::now(),
     });
     // SAFETY: the function is called once, on the thread that ends the process, and takes nothing.
     unsafe { atexit(at_exit) };
@@ -119,6 +123,36 @@ extern "C" fn at_exit_of_rehearsal() {
 
 extern "C" fn at_exit() {
     finish(None);
+    // What belongs to `main` has been dropped.
+    if let Some(recorder) = &mut *recorder() {
+        recorder.ended();
+    }
+}
+
+impl Recorder {
+    /// Notes what the program has not given back, and writes the record again.
+    fn ended(&mut self) {
+        let (before, now) = (self.before, held::now());
+        let left = |now: i64, before: i64| u64::try_from(now - before).unwrap_or(0);
+        let left = Left {
+            streams: left(now.streams, before.streams),
+            device_memory: left(now.device_memory, before.device_memory),
+            page_locked: left(now.page_locked, before.page_locked),
+        };
+        if let Some(record) = &mut self.record {
+            record.left = Some(left);
+        }
+        self.write();
+    }
+
+    fn write(&self) {
+        if let Some(record) = &self.record {
+            let text = serde_json::to_string(record).unwrap_or_default();
+            if let Err(error) = fs::write(&self.file, text) {
+                eprintln!("error: cannot write the lab's record: {error}");
+            }
+        }
+    }
 }
 
 /// Whether somebody else says how the result is.
@@ -152,6 +186,7 @@ pub(crate) fn finish(result: Option<&HandedIn>) {
                     result: result.cloned(),
                     times_handed_in: Vec::new(),
                     reports: Vec::new(),
+                    left: None,
                 });
             }
             Err(error) => eprintln!("error: the lab's recording: {error}"),
@@ -160,9 +195,6 @@ pub(crate) fn finish(result: Option<&HandedIn>) {
     if let Some(record) = &mut recorder.record {
         record.times_handed_in.clone_from(&recorder.times);
         record.reports = software_gpu::reports::all().iter().map(ToString::to_string).collect();
-        let text = serde_json::to_string(record).unwrap_or_default();
-        if let Err(error) = fs::write(&recorder.file, text) {
-            eprintln!("error: cannot write the lab's record: {error}");
-        }
     }
+    recorder.write();
 }

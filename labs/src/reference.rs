@@ -93,6 +93,11 @@ pub(crate) fn of(lab: &str) -> Option<Reference> {
             Reference::exact(2 * (6 << 19), |i| 2.0 * given((i >> 19) % 6, i % (1 << 19)) + 1.0)
         }
         "28" => Reference::exact(1 << 17, added(8 * 8 * 16)),
+        "29" => {
+            Reference::exact(1 << 17, |i| (0..6).map(|batch| given(6, i) + given(batch, i)).sum())
+        }
+        "30" => Reference::exact(4 << 15, |i| 2.0 * given(i >> 15, i % (1 << 15)) + 1.0),
+        "31" => Reference::exact(8 << 17, |i| (i >> 17) as f32),
         "20" => Reference::exact(8 << 18, |i| repeated(64, given(0, i))),
         "21" => Reference::exact(1 << 20, |i| repeated(32, given(0, i))),
         _ => return None,

@@ -5,6 +5,7 @@ use super::mode::{CALL_TIMES, MODE, ObserverMode, mode_of};
 use super::notes::{self, NotedCall};
 use super::{between_events, engine, now, start_gate, trace};
 use crate::call_times;
+use crate::held;
 use crate::intervals::Span;
 use crate::profiler_names::name_stream;
 use crate::tally::{self, WorkAmount};
@@ -48,6 +49,7 @@ impl Observer for Recorder {
         start_gate::after();
         if succeeded {
             tally::add(work(&call.action));
+            held::count(call);
             match call.action {
                 Action::GetFunction { function, name } => {
                     between_events::kernel_found(function, name);

@@ -170,6 +170,8 @@ pub enum Check {
         /// The most allocations at once.
         at_once: u64,
     },
+    /// At its end, the program has given back all streams, device memory and page-locked memory.
+    AllFreed,
     /// The work is divided among streams as in the goal, and handed over by events as there.
     Structure,
     /// The calls that enqueue copies return before the copies have ended.
@@ -192,6 +194,15 @@ pub enum Check {
         kernel: String,
         /// By which share it may differ.
         tolerance: f64,
+    },
+    /// Short kernels end while a long one of another stream, which was launched before them, still has much of its time to go.
+    EndsEarly {
+        /// The short ones.
+        kernel: String,
+        /// The long one.
+        beside: String,
+        /// The last of the short ones ends within this share of the long one's time.
+        share: f64,
     },
     /// The kernels that ran are the ones asked for.
     Kernels {

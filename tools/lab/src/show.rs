@@ -5,7 +5,7 @@ use crate::catalogue::{Check, Lab};
 use crate::edges;
 use crate::goal::{Goal, counted};
 use crate::judge::{Mark, Verdict};
-use chapter_results::intervals::{Engine, HostCall, Recording};
+use chapter_results::intervals::{Engine, HostCall, Recording, Source};
 use chapter_results::units;
 use chapter_terminal::gantt::{Gantt, Rows};
 use chapter_terminal::{output, style, wrap};
@@ -51,7 +51,11 @@ pub fn verdict(lab: &Lab, goal: Option<&Goal>, attempt: &Attempt, verdict: &Verd
     }
     if let (Attempt::Answered(_), Some(goal), false) = (attempt, goal, verdict.passed()) {
         let run = counted(lab, &goal.recording);
-        let chart = timeline("the run, modelled", &run, run.makespan().as_nanos());
+        let title = match run.source {
+            Source::SoftwareGpu => "the run, modelled",
+            _ => "the run, measured",
+        };
+        let chart = timeline(title, &run, run.makespan().as_nanos());
         let _ = writeln!(text, "\n{chart}\n{}", operations(&run));
     }
     if let Attempt::Ran(run) = attempt
@@ -154,14 +158,16 @@ pub fn timeline(title: &str, recording: &Recording, longest: u128) -> String {
     let mut chart = Gantt::new(recording, Rows::Streams)
         .with_columns(columns)
         .coloured();
-    if recording
-        .calls
-        .iter()
-        .any(|call| call.stream.is_some() && (call.waits() || recording.is_held(call)))
-    {
+    if recording.calls.iter().any(|call| is_shown(recording, call)) {
         chart = chart.with_host_held();
     }
     format!("{}\n{chart}\n", style::bold(title))
+}
+
+/// Whether the host's row is worth showing for a call: a wait for a stream, which an export of Nsight Systems does not name.
+fn is_shown(recording: &Recording, call: &HostCall) -> bool {
+    let names_a_stream = call.stream.is_some() || recording.source == Source::NsightSystems;
+    names_a_stream && (call.waits() || recording.is_held(call))
 }
 
 /// What the letters of a chart mean, of the engines in it.

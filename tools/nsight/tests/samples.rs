@@ -126,3 +126,18 @@ fn replay_has_the_nodes_of_its_graphs() {
         "{notes:#?}"
     );
 }
+
+#[test]
+fn lab_32_shows_the_operations_of_three_way() {
+    let (trace, _) = sample("three-way.sqlite");
+    let goal = concat!(
+        env!("CARGO_MANIFEST_DIR"),
+        "/../../labs/goals/32_read_nsight.json"
+    );
+    let goal: serde_json::Value =
+        serde_json::from_str(&std::fs::read_to_string(goal).unwrap()).unwrap();
+    let shown: Recording = serde_json::from_value(goal["recording"].clone()).unwrap();
+    let how = "write it with `cargo run -p chapter-nsight --example lab_goal`";
+    assert_eq!(shown.intervals, trace.recording.intervals, "{how}");
+    assert_eq!(shown.dependencies, trace.recording.dependencies, "{how}");
+}

@@ -24,6 +24,21 @@ pub struct LabRecord {
     /// What the checkers of the software GPU found until the program ended, whole texts.
     #[serde(default)]
     pub reports: Vec<String>,
+    /// What it had not given back when it ended; nothing is known of a program that has not come to its end.
+    #[serde(default)]
+    pub left: Option<Left>,
+}
+
+/// What a program has created and never given back, in numbers of objects.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Left {
+    /// Streams.
+    pub streams: u64,
+    /// Allocations of device memory, of pools too.
+    pub device_memory: u64,
+    /// Allocations of page-locked memory and registered memory.
+    pub page_locked: u64,
 }
 
 /// A result, compared with the reference.

@@ -12,7 +12,7 @@
 //! column in which the row is mostly idle.
 
 use crate::style;
-use chapter_results::intervals::{Engine, HostCall, Interval, Recording, Span};
+use chapter_results::intervals::{Engine, HostCall, Interval, Recording, Source, Span};
 use chapter_results::units;
 use std::fmt;
 
@@ -155,7 +155,9 @@ impl<'a> Gantt<'a> {
         let calls = self.recording.calls.iter();
         let shown =
             |call: &&HostCall| call.waits() || self.host_held && self.recording.is_held(call);
-        let calls = calls.filter(|call| shown(call) && call.stream.is_some());
+        // An export of Nsight Systems names no streams of waits.
+        let any_stream = self.recording.source == Source::NsightSystems;
+        let calls = calls.filter(|call| shown(call) && (any_stream || call.stream.is_some()));
         let waits: Vec<Span> = calls
             .map(|call| Span {
                 start: u64::try_from(call.span.start).unwrap_or(0),
@@ -286,7 +288,7 @@ impl fmt::Display for Gantt<'_> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use chapter_results::intervals::{HostSpan, Source};
+    use chapter_results::intervals::HostSpan;
     use proptest::prelude::*;
 
     fn interval(engine: Engine, stream: &str, start: u64, end: u64) -> Interval {
@@ -383,6 +385,14 @@ mod tests {
             chart.with_columns(10).to_string(),
             "host   |wwww    WW|\n\
              stream |KKK   kkkk|\n       0    10.0 µs"
+        );
+
+        recording.source = Source::NsightSystems;
+        let chart = Gantt::new(&recording, Rows::Streams).with_host_waits();
+        let text = chart.with_columns(10).to_string();
+        assert!(
+            text.starts_with("host   |wwwwwwwwWW|\n") || text.starts_with("host   |wwww"),
+            "{text}"
         );
     }
 

@@ -1,6 +1,7 @@
 //! Each check.
 
-use super::structure::{allocations, asked, host_waits, structure, unawaited};
+use super::priority::ends_early;
+use super::structure::{all_freed, allocations, asked, host_waits, structure, unawaited};
 use super::{CheckedRun, Mark, ended_well};
 use crate::answers;
 use crate::attempt::LabDevice;
@@ -54,6 +55,7 @@ fn checked(case: &CheckedRun, check: &Check) -> Mark {
             but,
         } => if_calls_are_known(case, || host_waits(case, *at_least, *at_most, but)),
         Check::Allocations { at_once } => if_calls_are_known(case, || allocations(case, *at_once)),
+        Check::AllFreed => all_freed(case),
         Check::Structure => structure(case),
         Check::CopiesReturnEarly { engine } => if_calls_are_known(case, || {
             copies_return_early(&case.record.recording, *engine)
@@ -64,6 +66,11 @@ fn checked(case: &CheckedRun, check: &Check) -> Mark {
             kernel,
             tolerance,
         } => time_of_kernel(case, name, kernel, *tolerance),
+        Check::EndsEarly {
+            kernel,
+            beside,
+            share,
+        } => ends_early(&case.record.recording, kernel, beside, *share),
         Check::Kernels {
             required,
             forbidden,

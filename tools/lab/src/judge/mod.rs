@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod any_record;
 mod checks;
+mod priority;
 mod structure;
 
 use crate::attempt::{Attempt, LabDevice, LabRun};
@@ -255,6 +256,8 @@ fn is_about_time(check: &Check) -> bool {
             | Check::Calls { .. }
             | Check::HostWaits { .. }
             | Check::Allocations { .. }
+            | Check::AllFreed
+            | Check::EndsEarly { .. }
             | Check::Structure
             | Check::Kernels { .. }
     )

@@ -71,6 +71,25 @@ pub(super) fn allocations(case: &CheckedRun, at_once: u64) -> Mark {
     met(most <= at_once, found)
 }
 
+/// Whether the program has given everything back when it ended.
+pub(super) fn all_freed(case: &Case) -> Mark {
+    let Some(left) = case.record.left else {
+        return Mark::Missed("the program has not come to its end".to_owned());
+    };
+    let kinds = [
+        (left.streams, "stream", ""),
+        (left.device_memory, "allocation", " of device memory"),
+        (left.page_locked, "allocation", " of page-locked memory"),
+    ];
+    match kinds.into_iter().find(|(count, ..)| *count > 0) {
+        Some((count, object, of)) => Mark::Missed(format!(
+            "the program ends and leaves {}{of} behind",
+            counted(count, object)
+        )),
+        None => Mark::Met("everything is given back".to_owned()),
+    }
+}
+
 /// How often the host waits: by calls that synchronise, and by every other one that keeps it while the device works, which are
 /// blocking copies, `cuMemFree`, and questions whether something is over. `but` are calls that do not count.
 pub(super) fn host_waits(case: &CheckedRun, at_least: u64, at_most: u64, but: &[String]) -> Mark {
@@ -129,6 +148,33 @@ fn is_under_way(recording: &Recording, call: &HostCall, time: i64) -> bool {
         .filter(|other| other.span.start < call.span.start);
     let mut enqueued = earlier.filter_map(|other| recording.intervals.get(other.interval?));
     enqueued.any(|own| own.span.end.cast_signed() > time)
+        || is_graph_under_way(recording, call, time)
+}
+
+/// Whether a node of a graph that was launched before a call was not over at a time. No call leads to a node: it belongs to an earlier
+/// launch if it began before the next one.
+fn is_graph_under_way(recording: &Recording, call: &HostCall, time: i64) -> bool {
+    let launches = recording
+        .calls
+        .iter()
+        .filter(|other| other.name.starts_with("cuGraphLaunch"));
+    let (before, behind): (Vec<&HostCall>, Vec<&HostCall>) =
+        launches.partition(|launch| launch.span.start < call.span.start);
+    if before.is_empty() {
+        return false;
+    }
+    let next = behind.iter().map(|launch| launch.span.start).min();
+    let enqueued: BTreeSet<usize> = recording
+        .calls
+        .iter()
+        .filter_map(|other| other.interval)
+        .collect();
+    let all = recording.intervals.iter().enumerate();
+    let mut nodes = all.filter(|(place, _)| !enqueued.contains(place));
+    nodes.any(|(_, node)| {
+        let [start, end] = [node.span.start, node.span.end].map(u64::cast_signed);
+        end > time && next.is_none_or(|next| start < next)
+    })
 }
 
 /// What is asked of a number.
