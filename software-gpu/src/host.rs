@@ -62,6 +62,20 @@ pub fn writes_at(start: *const u8, bytes: usize, file: &str, line: u32) {
     driver::host_accessed(HostAccess::Write, start as u64, bytes, caller);
 }
 
+/// A system call that the calling code is about to make reads `bytes` bytes from `start` on, as `write` does. On Linux on x86-64
+/// it would fail with `EFAULT` where the race checker protects page-locked memory; after this call it does not, and the checker
+/// knows of the access. Elsewhere it means nothing.
+pub fn system_call_reads(start: *const u8, bytes: usize) {
+    let start = start as u64;
+    driver::system_call_accesses(HostAccess::Read, start..start.saturating_add(bytes as u64));
+}
+
+/// As [`system_call_reads`], of a system call that writes to the memory, as `read` does.
+pub fn system_call_writes(start: *const u8, bytes: usize) {
+    let start = start as u64;
+    driver::system_call_accesses(HostAccess::Write, start..start.saturating_add(bytes as u64));
+}
+
 /// Runs `body(0)` to `body(count - 1)`, each on a host thread of its own, and returns their results in this order.
 ///
 /// The threads start at the caller's time and take effect in the order of virtual time, then of their index: the

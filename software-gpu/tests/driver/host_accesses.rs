@@ -185,6 +185,41 @@ fn a_copy_by_the_c_library_is_reported_and_copies_what_is_there() {
 }
 
 /// The same values, whether the checker looks or not: each store and each load takes effect.
+/// Such a call would fail with `EFAULT` at the first protected page.
+#[test]
+fn a_system_call_that_is_declared_succeeds_and_is_reported_once() {
+    let scene = Scene::new(BYTES);
+    let ((), found) = reports::collect(|| {
+        scene.copy_out(BYTES);
+        let (from, bytes) = (scene.host.pointer(), 2 * BYTES / 3);
+        software_gpu::host::system_call_reads(from, bytes);
+        let pipe = pipe_of(bytes);
+        // SAFETY: the memory has these bytes.
+        let written = unsafe { libc::write(pipe[1], from.cast(), bytes) };
+        assert_eq!(written, bytes as isize);
+        scene.wait();
+    });
+    assert_race(&found, &["load by the host", "0..1 (1 byte)"]);
+    let ((), found) = reports::collect(|| {
+        scene.copy_in(BYTES);
+        let from = scene.host.pointer();
+        software_gpu::host::system_call_reads(from, BYTES);
+        software_gpu::host::system_call_writes(from.wrapping_add(BYTES), 100);
+        scene.wait();
+        software_gpu::host::system_call_writes(from, BYTES);
+    });
+    assert_silent(&found);
+}
+
+/// A pipe that takes this many bytes at once.
+fn pipe_of(bytes: usize) -> [i32; 2] {
+    let mut ends = [0; 2];
+    // SAFETY: the array has room for both.
+    let made = unsafe { libc::pipe(ends.as_mut_ptr()) };
+    assert!(made == 0 && bytes <= 64 << 10);
+    ends
+}
+
 #[test]
 fn every_access_of_a_racing_loop_takes_effect() {
     let scene = Scene::new(1 << 20);

@@ -16,6 +16,7 @@ mod copies;
 mod copies_random;
 mod costs;
 mod deadlock;
+mod default_stream;
 mod endless;
 mod entry_points;
 mod functions;

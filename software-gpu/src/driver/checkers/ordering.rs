@@ -469,7 +469,6 @@ pub(in crate::driver) fn accesses(access: HostAccess, range: Range<u64>) -> Acce
 }
 
 /// The calling thread.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(in crate::driver) fn calling_thread() -> ThreadId {
     thread()
 }

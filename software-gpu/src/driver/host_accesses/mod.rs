@@ -13,16 +13,19 @@
 //! ([`AddressSpace::map_page_locked_twice`](crate::memory::AddressSpace::map_page_locked_twice)).
 //!
 //! Only pages are protected that one operation accesses as a whole, and only until any host thread has waited for it. So a
-//! program whose threads wait as they must never faults. That matters for system calls: they do not fault, but fail with `EFAULT`.
+//! program whose threads wait as they must never faults. A system call does not fault, but fails with `EFAULT`: whoever makes one
+//! for the program calls [`system_call_accesses`] first.
 
 use std::ops::Range;
 
-use crate::driver::checkers::ordering::{Ordering, accesses};
+use crate::call_site::CallSite;
+use crate::driver::checkers::ordering::{Ordering, accesses, calling_thread};
 use crate::driver::host::call::Call;
+use crate::driver::host::threads::current;
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
 use crate::memory::Accesses;
-use crate::order::{Description, HostClock};
+use crate::order::{Description, HostAccess, HostClock};
 use crate::timeline::OpId;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
@@ -153,6 +156,27 @@ impl HostAccesses {
             protections.forget_loads();
         }
     }
+}
+
+/// A system call on behalf of the program is about to access these bytes. It would fail with `EFAULT` at a protected page, so the
+/// access is noted as the handler of a fault notes one, and the pages are opened.
+pub(crate) fn system_call_accesses(access: HostAccess, range: Range<u64>) {
+    if !protection::is_any_protected() || !protection::may_hold_watched(&range) {
+        return;
+    }
+    let Some(address) = protection::lock().first_refused(&range, access) else {
+        return;
+    };
+    let seen = Seen {
+        access,
+        address,
+        site: CallSite::here(),
+        thread: calling_thread(),
+        in_host_function: current::in_host_function(),
+    };
+    let mut protections = protection::lock();
+    protections.note(seen);
+    protections.open(range);
 }
 
 impl Call {
