@@ -1,6 +1,7 @@
 //! The option that refuses calls in a default stream.
 
 use crate::driver_support::*;
+use software_gpu::driver::entry_point;
 
 const NOT_PERMITTED: Error = 800;
 

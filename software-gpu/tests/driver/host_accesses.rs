@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 
 use crate::driver_support::*;
+use software_gpu::driver::entry_point;
 use software_gpu::reports::{self, Report};
 
 const BYTES: usize = 64 << 10;
@@ -218,6 +219,71 @@ fn pipe_of(bytes: usize) -> [i32; 2] {
     let made = unsafe { libc::pipe(ends.as_mut_ptr()) };
     assert!(made == 0 && bytes <= 64 << 10);
     ends
+}
+
+/// A loop that calls the driver, so that the clock goes on, until `flag` is set.
+fn poll(driver: &Driver, other: Handle, flag: &Pinned) {
+    // SAFETY: the memory has 8 bytes at least.
+    while unsafe { flag.pointer().read_volatile() } == 0 {
+        driver.stream_query(other).expect("nothing is in it");
+    }
+}
+
+fn write_value(stream: Handle, flag: &Pinned) {
+    let to = flag.pointer() as u64;
+    cu!(cuStreamWriteValue32_v2(stream => Handle, to => u64, 1 => u32, 0 => u32))
+        .expect("submitted");
+}
+
+#[test]
+fn a_host_that_polls_a_flag_comes_after_what_was_before_the_flag() {
+    let scene = Scene::new(BYTES);
+    let driver = &scene.driver;
+    let (value, memset, other) = (
+        driver.pinned(64),
+        driver.pinned(64),
+        driver.stream(NON_BLOCKING),
+    );
+    let ((), found) = reports::collect(|| {
+        scene.copy_out(BYTES);
+        write_value(scene.stream, &value);
+        poll(driver, other, &value);
+        assert_eq!(scene.load(BYTES - 1), 3);
+        scene.copy_out(BYTES);
+        let flag = memset.pointer() as u64;
+        driver.set(flag, 1, 4, scene.stream).expect("submitted");
+        poll(driver, other, &memset);
+        scene.store(BYTES - 1, 0);
+    });
+    assert_silent(&found);
+}
+
+#[test]
+fn a_flag_orders_neither_what_is_behind_it_nor_what_happens_before_it_is_set() {
+    let scene = Scene::new(BYTES);
+    let driver = &scene.driver;
+    let (flag, other) = (driver.pinned(64), driver.stream(NON_BLOCKING));
+    let ((), found) = reports::collect(|| {
+        scene.copy_out(BYTES);
+        write_value(scene.stream, &flag);
+        scene.load(7);
+        scene.wait();
+    });
+    assert_race(&found, &["load by the host", "7..8 (1 byte)"]);
+    let second = driver.pinned(BYTES);
+    let ((), found) = reports::collect(|| {
+        // SAFETY: nothing else uses the flag now.
+        unsafe { flag.pointer().write_volatile(0) };
+        write_value(scene.stream, &flag);
+        driver
+            .to_host(second.pointer(), scene.data, BYTES, scene.stream)
+            .expect("submitted");
+        poll(driver, other, &flag);
+        // SAFETY: the memory has these bytes.
+        unsafe { second.pointer().add(9).read_volatile() };
+        scene.wait();
+    });
+    assert_race(&found, &["load by the host", "9..10 (1 byte)"]);
 }
 
 #[test]

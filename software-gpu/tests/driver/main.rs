@@ -49,6 +49,7 @@ mod properties;
 mod reasons;
 mod reductions;
 mod refusals;
+mod return_codes;
 mod robustness;
 mod stream_names;
 mod stream_values;

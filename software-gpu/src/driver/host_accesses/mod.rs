@@ -16,6 +16,7 @@
 //! program whose threads wait as they must never faults. A system call does not fault, but fails with `EFAULT`: whoever makes one
 //! for the program calls [`system_call_accesses`] first.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
 use crate::call_site::CallSite;
@@ -24,7 +25,7 @@ use crate::driver::host::call::Call;
 use crate::driver::host::threads::current;
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
-use crate::memory::Accesses;
+use crate::memory::{Accesses, ByteRanges};
 use crate::order::{Description, HostAccess, HostClock};
 use crate::timeline::OpId;
 
@@ -56,6 +57,10 @@ pub(in crate::driver) struct HostAccesses {
     new: Vec<DeviceAccess>,
     /// What the host came after when the program last went on.
     host: HostClock,
+    /// Pending operations that write a flag in page-locked memory, which the host may poll.
+    flags: BTreeSet<OpId>,
+    /// What such operations come after that have ended since the program last went on.
+    set_flags: Vec<HostClock>,
 }
 
 impl HostAccesses {
@@ -88,7 +93,10 @@ impl HostAccesses {
         }
         match effect {
             Effect::Copy(copy) => self.device_accesses(ordering, op, &copy.accesses()),
-            Effect::Set(set) if set.rows.bytes().is_some_and(|bytes| bytes <= FLAG_BYTES) => {}
+            Effect::Set(set) if set.rows.bytes().is_some_and(|bytes| bytes <= FLAG_BYTES) => {
+                self.may_write_flag(op, &set.accesses().writes);
+            }
+            Effect::WriteValue(value) => self.may_write_flag(op, &value.range().into()),
             Effect::Set(set) => self.device_accesses(ordering, op, &set.accesses()),
             _ => {}
         }
@@ -104,6 +112,7 @@ impl HostAccesses {
         let Some(step) = ordering.step_of(op).filter(|_| self.is_on) else {
             return;
         };
+        self.may_write_flag(op, &accesses.atomics);
         for (ranges, writes) in [(&accesses.writes, true), (&accesses.reads, false)] {
             for range in ranges.iter() {
                 self.new.extend(DeviceAccess::new(step, range, writes));
@@ -111,23 +120,48 @@ impl HostAccesses {
         }
     }
 
+    /// The operation writes these bytes, a flag if they are page-locked memory.
+    fn may_write_flag(&mut self, op: OpId, bytes: &ByteRanges) {
+        if bytes
+            .iter()
+            .any(|range| protection::may_hold_watched(&range))
+        {
+            self.flags.insert(op);
+        }
+    }
+
+    /// The operation has ended. If it has set a flag, a host that finds it set goes on after the operation, and no call of the driver
+    /// tells that it has looked.
+    pub(in crate::driver) fn ended(&mut self, ordering: &Ordering, op: OpId) {
+        if self.flags.remove(&op) {
+            self.set_flags.extend(ordering.clock_of(op));
+        }
+    }
+
     /// The program goes on: protects what is pending, and opens what the host has waited for.
     pub(in crate::driver) fn before_program(&mut self, ordering: &mut Ordering) {
+        let set_flags = std::mem::take(&mut self.set_flags);
         if self.new.is_empty() && !protection::is_any_protected() {
             return;
         }
         let waited = ordering.host_clock();
-        if self.new.is_empty() && waited.is_none() {
+        if self.new.is_empty() && waited.is_none() && set_flags.is_empty() {
             return;
         }
+        let is_behind_flag = |step| set_flags.iter().any(|clock| clock.knows(step));
         let mut protections = protection::lock();
         if let Some(host) = waited {
             protections.open_if(|step| host.knows(step));
             self.host = host;
         }
         let host = &self.host;
-        for access in self.new.drain(..).filter(|access| !host.knows(access.step)) {
-            protections.add_access(access);
+        for access in self.new.drain(..) {
+            if !host.knows(access.step) && !is_behind_flag(access.step) {
+                protections.add_access(access);
+            }
+        }
+        if !set_flags.is_empty() {
+            protections.open_if(is_behind_flag);
         }
     }
 
