@@ -221,6 +221,35 @@ fn pipe_of(bytes: usize) -> [i32; 2] {
     ends
 }
 
+/// What instrumented programs ask for each access: `false` must be certain.
+#[test]
+fn an_access_may_race_from_the_submission_of_a_copy_to_the_wait_for_it() {
+    if !child::is_this() {
+        let test = "an_access_may_race_from_the_submission_of_a_copy_to_the_wait_for_it";
+        child::passes(module_path!(), test, &[]);
+        return;
+    }
+    use software_gpu::host::may_race;
+    let scene = Scene::new(BYTES);
+    let (driver, host) = (&scene.driver, scene.host.pointer());
+    let (other, pageable) = (driver.stream(NON_BLOCKING), vec![0_u8; 100]);
+    scene.wait();
+    assert!(!may_race(host, BYTES));
+    scene.copy_out(BYTES);
+    assert!(may_race(host.wrapping_add(BYTES - 1), 1));
+    assert!(!may_race(host.wrapping_add(BYTES), 1) && !may_race(host, 0));
+    driver.stream_synchronize(other).expect("nothing is in it");
+    assert!(may_race(host, 1), "another stream was waited for");
+    scene.wait();
+    assert!(!may_race(host, BYTES));
+    driver
+        .to_device(scene.data, pageable.as_ptr().cast_mut(), 100, scene.stream)
+        .expect("submitted");
+    assert!(may_race(pageable.as_ptr(), 1));
+    scene.wait();
+    assert!(!may_race(pageable.as_ptr(), 1));
+}
+
 /// A loop that calls the driver, so that the clock goes on, until `flag` is set.
 fn poll(driver: &Driver, other: Handle, flag: &Pinned) {
     // SAFETY: the memory has 8 bytes at least.

@@ -33,10 +33,13 @@ use crate::timeline::OpId;
 mod fault;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod fork;
+mod pending;
 mod protection;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod stack;
 
+use pending::Pending;
+pub(crate) use pending::may_race;
 use protection::{DeviceAccess, Seen};
 
 /// Whether this system can do all that.
@@ -57,6 +60,8 @@ pub(in crate::driver) struct HostAccesses {
     new: Vec<DeviceAccess>,
     /// What the host came after when the program last went on.
     host: HostClock,
+    /// Operations on host memory of any kind.
+    pending: Pending,
     /// Pending operations that write a flag in page-locked memory, which the host may poll.
     flags: BTreeSet<OpId>,
     /// What such operations come after that have ended since the program last went on.
@@ -88,7 +93,7 @@ impl HostAccesses {
 
     /// The operation, submitted just now, will access its bytes.
     pub(in crate::driver) fn submitted(&mut self, ordering: &Ordering, op: OpId, effect: &Effect) {
-        if !self.is_on {
+        if !ordering.is_on() {
             return;
         }
         match effect {
@@ -109,9 +114,15 @@ impl HostAccesses {
         op: OpId,
         accesses: &Accesses,
     ) {
-        let Some(step) = ordering.step_of(op).filter(|_| self.is_on) else {
+        let Some(step) = ordering.step_of(op) else {
             return;
         };
+        for range in accesses.writes.iter().chain(accesses.reads.iter()) {
+            self.pending.add(step, &range);
+        }
+        if !self.is_on {
+            return;
+        }
         self.may_write_flag(op, &accesses.atomics);
         for (ranges, writes) in [(&accesses.writes, true), (&accesses.reads, false)] {
             for range in ranges.iter() {
@@ -141,10 +152,13 @@ impl HostAccesses {
     /// The program goes on: protects what is pending, and opens what the host has waited for.
     pub(in crate::driver) fn before_program(&mut self, ordering: &mut Ordering) {
         let set_flags = std::mem::take(&mut self.set_flags);
-        if self.new.is_empty() && !protection::is_any_protected() {
+        if self.new.is_empty() && !protection::is_any_protected() && self.pending.is_empty() {
             return;
         }
         let waited = ordering.host_clock();
+        if let Some(host) = &waited {
+            self.pending.forget_if(|step| host.knows(step));
+        }
         if self.new.is_empty() && waited.is_none() && set_flags.is_empty() {
             return;
         }
