@@ -132,6 +132,7 @@ fn a_value_in_the_environment_that_cannot_be_used_is_bad_usage_and_is_named() {
         ("SOFTWARE_GPU", &["abacus", "./nowhere.toml"]),
         ("SOFTWARE_GPU_COUNT", &["", "0", "9", "two"]),
         ("SOFTWARE_GPU_INSTRUCTION_BUDGET", &["0", "-1", "1e9"]),
+        ("SOFTWARE_GPU_DEFAULT_STREAM", &["1", "refuse"]),
         ("SOFTWARE_GPU_RACES", &["on", "Fail"]),
     ] {
         for value in values {

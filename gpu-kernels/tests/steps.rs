@@ -3,7 +3,9 @@
 mod support;
 
 use anyhow::{Result, ensure};
-use gpu_kernels::{SM_70, SM_90, Signature as _, relax, relax_dependent, relax_persistent, serve_queue};
+use gpu_kernels::{
+    SM_70, SM_90, Signature as _, relax, relax_dependent, relax_persistent, serve_queue,
+};
 use support::{
     LaunchArgument::U32, LaunchArgument::Usize, TestDevice, blocks, download, numbers, pointer,
     upload,

@@ -4,8 +4,10 @@
 //! there: work that is to take time says so. Every call of the driver advances the clock by what it costs.
 
 use std::panic::Location;
+use std::sync::Arc;
 use std::time::Duration;
 
+use crate::call_site::CallSite;
 use crate::driver;
 use crate::order::{HostAccess, SourceLine};
 
@@ -33,15 +35,15 @@ pub fn counting_work(bytes: u64) {
 /// device writes. Elsewhere it means nothing.
 #[track_caller]
 pub fn reads(start: *const u8, bytes: usize) {
-    let caller = Location::caller().into();
-    driver::host_accessed(HostAccess::Read, start as u64, bytes, caller);
+    let caller = SourceLine::from(Location::caller());
+    driver::host_accessed(HostAccess::Read, start as u64, bytes, Arc::new(caller));
 }
 
 /// As [`reads`]: the calling code writes.
 #[track_caller]
 pub fn writes(start: *const u8, bytes: usize) {
-    let caller = Location::caller().into();
-    driver::host_accessed(HostAccess::Write, start as u64, bytes, caller);
+    let caller = SourceLine::from(Location::caller());
+    driver::host_accessed(HostAccess::Write, start as u64, bytes, Arc::new(caller));
 }
 
 /// The calling code has just read in these bytes, a flag, what it waited for: it goes on after the operations, or the accesses
@@ -53,13 +55,43 @@ pub fn acquires(start: *const u8, bytes: usize) {
 /// As [`reads`], for code in another language, at this line of its file.
 pub fn reads_at(start: *const u8, bytes: usize, file: &str, line: u32) {
     let caller = SourceLine::new(file, line);
-    driver::host_accessed(HostAccess::Read, start as u64, bytes, caller);
+    driver::host_accessed(HostAccess::Read, start as u64, bytes, Arc::new(caller));
 }
 
 /// As [`writes`], for code in another language, at this line of its file.
 pub fn writes_at(start: *const u8, bytes: usize, file: &str, line: u32) {
     let caller = SourceLine::new(file, line);
-    driver::host_accessed(HostAccess::Write, start as u64, bytes, caller);
+    driver::host_accessed(HostAccess::Write, start as u64, bytes, Arc::new(caller));
+}
+
+/// Whether an access of these bytes of host memory may race with an operation of the device. `false` is certain, and costs two loads.
+pub fn may_race(start: *const u8, bytes: usize) -> bool {
+    let start = start as u64;
+    driver::may_race(&(start..start.saturating_add(bytes as u64)))
+}
+
+/// The calling code reads these bytes, as for [`reads`]. A report finds the line in the program's symbols.
+pub fn reads_here(start: *const u8, bytes: usize) {
+    driver::host_accessed(HostAccess::Read, start as u64, bytes, CallSite::here());
+}
+
+/// As [`reads_here`]: the calling code writes.
+pub fn writes_here(start: *const u8, bytes: usize) {
+    driver::host_accessed(HostAccess::Write, start as u64, bytes, CallSite::here());
+}
+
+/// A system call that the calling code is about to make reads `bytes` bytes from `start` on, as `write` does. On Linux on x86-64
+/// it would fail with `EFAULT` where the race checker protects page-locked memory; after this call it does not, and the checker
+/// knows of the access. Elsewhere it means nothing.
+pub fn system_call_reads(start: *const u8, bytes: usize) {
+    let start = start as u64;
+    driver::system_call_accesses(HostAccess::Read, start..start.saturating_add(bytes as u64));
+}
+
+/// As [`system_call_reads`], of a system call that writes to the memory, as `read` does.
+pub fn system_call_writes(start: *const u8, bytes: usize) {
+    let start = start as u64;
+    driver::system_call_accesses(HostAccess::Write, start..start.saturating_add(bytes as u64));
 }
 
 /// Runs `body(0)` to `body(count - 1)`, each on a host thread of its own, and returns their results in this order.

@@ -17,6 +17,8 @@
  *     SOFTWARE_GPU_ACQUIRES(flag, sizeof *flag);
  *     SOFTWARE_GPU_READS(result, bytes);
  *
+ * software_gpu_thread_sanitizer.c declares every load and store of files that are compiled with -fsanitize=thread.
+ *
  * With NVIDIA's driver the macros do nothing. They look for the functions in the library that is loaded as libcuda.so.1: link
  * with -ldl where the C library asks for it.
  */

@@ -1,6 +1,6 @@
 //! What programs in other languages say about their own accesses to host memory: the exports of `include/software_gpu.h`.
 
-use core::ffi::{CStr, c_char, c_uint, c_void};
+use core::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use crate::host::is_modelled;
 
@@ -17,8 +17,10 @@ pub unsafe extern "C" fn softwareGpuHostReads(
 ) {
     if is_modelled() {
         // SAFETY: the caller's promise.
-        let file = unsafe { name_of(file) };
-        software_gpu::host::reads_at(start.cast(), bytes, &file, line);
+        match unsafe { name_of(file) } {
+            Some(file) => software_gpu::host::reads_at(start.cast(), bytes, &file, line),
+            None => software_gpu::host::reads_here(start.cast(), bytes),
+        }
     }
 }
 
@@ -35,8 +37,10 @@ pub unsafe extern "C" fn softwareGpuHostWrites(
 ) {
     if is_modelled() {
         // SAFETY: the caller's promise.
-        let file = unsafe { name_of(file) };
-        software_gpu::host::writes_at(start.cast(), bytes, &file, line);
+        match unsafe { name_of(file) } {
+            Some(file) => software_gpu::host::writes_at(start.cast(), bytes, &file, line),
+            None => software_gpu::host::writes_here(start.cast(), bytes),
+        }
     }
 }
 
@@ -54,13 +58,19 @@ pub extern "C" fn softwareGpuHostAcquires(
     }
 }
 
+/// `softwareGpuHostMayRace`: whether an access of these bytes may race with an operation of the device: 0 or 1. 0 is certain.
+#[unsafe(no_mangle)]
+pub extern "C" fn softwareGpuHostMayRace(start: *const c_void, bytes: usize) -> c_int {
+    c_int::from(is_modelled() && software_gpu::host::may_race(start.cast(), bytes))
+}
+
 /// # Safety
 /// `file` is null or a string of C.
-unsafe fn name_of(file: *const c_char) -> String {
+unsafe fn name_of(file: *const c_char) -> Option<String> {
     if file.is_null() {
-        return "unknown file".to_owned();
+        return None;
     }
     // SAFETY: the caller's promise.
     let file = unsafe { CStr::from_ptr(file) };
-    file.to_string_lossy().into_owned()
+    Some(file.to_string_lossy().into_owned())
 }

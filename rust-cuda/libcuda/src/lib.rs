@@ -22,6 +22,7 @@
 //!   `CUDA_ERROR_NOT_SUPPORTED`, and the name is remembered for [`unsupported_calls`].
 //! - `observe` shows a program's calls to an observer. Without an observer, a slot leads directly to the driver.
 //! - `annotations` takes what C programs say about their own accesses to host memory.
+//! - `system_calls` stands before functions of the C library that let the kernel access the program's memory.
 //! - `timeline` writes a file of what the program did on the software GPU, when the environment asks for it.
 //! - `nvidia` finds and starts NVIDIA's library; `software` reaches the software GPU.
 //!
@@ -65,6 +66,8 @@ mod slots;
 mod slots;
 pub mod software;
 pub mod symbols;
+#[cfg(all(feature = "system-calls", target_os = "linux", target_arch = "x86_64"))]
+mod system_calls;
 mod timeline;
 mod unsupported;
 

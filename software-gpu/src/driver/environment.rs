@@ -3,6 +3,7 @@
 use super::devices::count::device_count;
 use super::devices::profile_choice;
 use super::simulation::instruction_budget;
+use super::streams::default_stream;
 use crate::reports;
 
 /// An environment variable of the software GPU has a value that cannot be used. The message names both.
@@ -11,7 +12,7 @@ use crate::reports;
 pub struct Misconfigured(pub(in crate::driver) String);
 
 /// Chooses what the environment says and the program has not chosen: the profile, the number of devices, the mode of the
-/// checkers, the budget of a kernel.
+/// checkers, the budget of a kernel, whether default streams are allowed.
 ///
 /// # Errors
 /// The first variable whose value cannot be used. `cuInit` fails with `CUDA_ERROR_INVALID_VALUE` then.
@@ -19,5 +20,6 @@ pub fn configure() -> Result<(), Misconfigured> {
     profile_choice::profile().map_err(|error| Misconfigured(error.to_string()))?;
     device_count()?;
     reports::misnamed().map_or(Ok(()), |reason| Err(Misconfigured(reason)))?;
-    instruction_budget::configure()
+    instruction_budget::configure()?;
+    default_stream::configure()
 }

@@ -59,6 +59,7 @@ pub(crate) use host::ended::own_thread;
 pub(crate) use host::program::{
     host_counting_work, host_memory_work, host_now, host_threads, host_work,
 };
+pub(crate) use host_accesses::{may_race, system_call_accesses};
 pub use simulation::finish::finish;
 
 /// What the last kernel that failed did wrong: kernel, block, thread, address and the nearest allocation.

@@ -4,6 +4,7 @@
 use std::ffi::c_void;
 
 use crate::driver_support::*;
+use software_gpu::driver::entry_point;
 use software_gpu::reports::{self, Report};
 
 const BYTES: usize = 64 << 10;
@@ -185,6 +186,135 @@ fn a_copy_by_the_c_library_is_reported_and_copies_what_is_there() {
 }
 
 /// The same values, whether the checker looks or not: each store and each load takes effect.
+/// Such a call would fail with `EFAULT` at the first protected page.
+#[test]
+fn a_system_call_that_is_declared_succeeds_and_is_reported_once() {
+    let scene = Scene::new(BYTES);
+    let ((), found) = reports::collect(|| {
+        scene.copy_out(BYTES);
+        let (from, bytes) = (scene.host.pointer(), 2 * BYTES / 3);
+        software_gpu::host::system_call_reads(from, bytes);
+        let pipe = pipe_of(bytes);
+        // SAFETY: the memory has these bytes.
+        let written = unsafe { libc::write(pipe[1], from.cast(), bytes) };
+        assert_eq!(written, bytes as isize);
+        scene.wait();
+    });
+    assert_race(&found, &["load by the host", "0..1 (1 byte)"]);
+    let ((), found) = reports::collect(|| {
+        scene.copy_in(BYTES);
+        let from = scene.host.pointer();
+        software_gpu::host::system_call_reads(from, BYTES);
+        software_gpu::host::system_call_writes(from.wrapping_add(BYTES), 100);
+        scene.wait();
+        software_gpu::host::system_call_writes(from, BYTES);
+    });
+    assert_silent(&found);
+}
+
+/// A pipe that takes this many bytes at once.
+fn pipe_of(bytes: usize) -> [i32; 2] {
+    let mut ends = [0; 2];
+    // SAFETY: the array has room for both.
+    let made = unsafe { libc::pipe(ends.as_mut_ptr()) };
+    assert!(made == 0 && bytes <= 64 << 10);
+    ends
+}
+
+/// What instrumented programs ask for each access: `false` must be certain.
+#[test]
+fn an_access_may_race_from_the_submission_of_a_copy_to_the_wait_for_it() {
+    if !child::is_this() {
+        let test = "an_access_may_race_from_the_submission_of_a_copy_to_the_wait_for_it";
+        child::passes(module_path!(), test, &[]);
+        return;
+    }
+    use software_gpu::host::may_race;
+    let scene = Scene::new(BYTES);
+    let (driver, host) = (&scene.driver, scene.host.pointer());
+    let (other, pageable) = (driver.stream(NON_BLOCKING), vec![0_u8; 100]);
+    scene.wait();
+    assert!(!may_race(host, BYTES));
+    scene.copy_out(BYTES);
+    assert!(may_race(host.wrapping_add(BYTES - 1), 1));
+    assert!(!may_race(host.wrapping_add(BYTES), 1) && !may_race(host, 0));
+    driver.stream_synchronize(other).expect("nothing is in it");
+    assert!(may_race(host, 1), "another stream was waited for");
+    scene.wait();
+    assert!(!may_race(host, BYTES));
+    driver
+        .to_device(scene.data, pageable.as_ptr().cast_mut(), 100, scene.stream)
+        .expect("submitted");
+    assert!(may_race(pageable.as_ptr(), 1));
+    scene.wait();
+    assert!(!may_race(pageable.as_ptr(), 1));
+}
+
+/// A loop that calls the driver, so that the clock goes on, until `flag` is set.
+fn poll(driver: &Driver, other: Handle, flag: &Pinned) {
+    // SAFETY: the memory has 8 bytes at least.
+    while unsafe { flag.pointer().read_volatile() } == 0 {
+        driver.stream_query(other).expect("nothing is in it");
+    }
+}
+
+fn write_value(stream: Handle, flag: &Pinned) {
+    let to = flag.pointer() as u64;
+    cu!(cuStreamWriteValue32_v2(stream => Handle, to => u64, 1 => u32, 0 => u32))
+        .expect("submitted");
+}
+
+#[test]
+fn a_host_that_polls_a_flag_comes_after_what_was_before_the_flag() {
+    let scene = Scene::new(BYTES);
+    let driver = &scene.driver;
+    let (value, memset, other) = (
+        driver.pinned(64),
+        driver.pinned(64),
+        driver.stream(NON_BLOCKING),
+    );
+    let ((), found) = reports::collect(|| {
+        scene.copy_out(BYTES);
+        write_value(scene.stream, &value);
+        poll(driver, other, &value);
+        assert_eq!(scene.load(BYTES - 1), 3);
+        scene.copy_out(BYTES);
+        let flag = memset.pointer() as u64;
+        driver.set(flag, 1, 4, scene.stream).expect("submitted");
+        poll(driver, other, &memset);
+        scene.store(BYTES - 1, 0);
+    });
+    assert_silent(&found);
+}
+
+#[test]
+fn a_flag_orders_neither_what_is_behind_it_nor_what_happens_before_it_is_set() {
+    let scene = Scene::new(BYTES);
+    let driver = &scene.driver;
+    let (flag, other) = (driver.pinned(64), driver.stream(NON_BLOCKING));
+    let ((), found) = reports::collect(|| {
+        scene.copy_out(BYTES);
+        write_value(scene.stream, &flag);
+        scene.load(7);
+        scene.wait();
+    });
+    assert_race(&found, &["load by the host", "7..8 (1 byte)"]);
+    let second = driver.pinned(BYTES);
+    let ((), found) = reports::collect(|| {
+        // SAFETY: nothing else uses the flag now.
+        unsafe { flag.pointer().write_volatile(0) };
+        write_value(scene.stream, &flag);
+        driver
+            .to_host(second.pointer(), scene.data, BYTES, scene.stream)
+            .expect("submitted");
+        poll(driver, other, &flag);
+        // SAFETY: the memory has these bytes.
+        unsafe { second.pointer().add(9).read_volatile() };
+        scene.wait();
+    });
+    assert_race(&found, &["load by the host", "9..10 (1 byte)"]);
+}
+
 #[test]
 fn every_access_of_a_racing_loop_takes_effect() {
     let scene = TwoHostBuffers::new(1 << 20);

@@ -522,3 +522,14 @@ fn out_of_memory_says_who_holds_it() {
     }
     cu!(cuMemFree_v2(held => Address)).expect("freed");
 }
+
+#[test]
+fn a_device_that_does_not_exist_says_how_many_there_are() {
+    let _driver = Driver::new();
+    let mut device = 0;
+    fails(
+        cu!(cuDeviceGet(&mut device => *mut i32, 7 => i32)),
+        101,
+        &["cuDeviceGet", "there is no device 7", "SOFTWARE_GPU_COUNT"],
+    );
+}

@@ -205,7 +205,7 @@ impl<'a> AttemptSetup<'a> {
             Err(why) => (None, Some(why)),
         };
         if let Some(first) =
-            record.take_if(|record| self.device == Device::Nvidia && is_right(record))
+            record.take_if(|record| self.device == LabDevice::Nvidia && is_right(record))
         {
             record = Some(self.shortest_run(lab, program, ptx, first)?);
         }
@@ -286,7 +286,7 @@ impl<'a> AttemptSetup<'a> {
             // What is loaded late would be loaded within the time that is graded.
             .env("CUDA_MODULE_LOADING", "EAGER")
             .env("RUST_BACKTRACE", "0");
-        if self.device == Device::Nvidia {
+        if self.device == LabDevice::Nvidia {
             // As many hardware queues as there can be: streams that share one may wait for each other.
             command.env("CUDA_DEVICE_MAX_CONNECTIONS", "32");
         }

@@ -19,8 +19,8 @@ use crate::driver::streams::stream::Stream;
 use crate::exec::Observed;
 use crate::memory::Accesses;
 use crate::order::{
-    Checker, ContextId, Description, EventId, Finding, HostAccess, HostClock, OperationEpoch,
-    OperationId, SourceLine, StreamId, StreamKind, ThreadId, ValueId, WaitId,
+    Checker, ContextId, Description, EventId, Finding, HostAccess, HostClock, Locate,
+    OperationEpoch, OperationId, SourceLine, StreamId, StreamKind, ThreadId, ValueId, WaitId,
 };
 use crate::reports::{self, ReportMode, Words};
 use crate::timeline::OpId;
@@ -410,7 +410,7 @@ pub(crate) fn name_stream(handle: usize, name: &str) {
 }
 
 /// The program says that its own code reads or writes memory.
-pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller: SourceLine) {
+pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller: Arc<dyn Locate>) {
     let range = start..start.saturating_add(bytes as u64);
     let declared = range.clone();
     by_host(
@@ -420,7 +420,7 @@ pub(crate) fn host_accessed(access: HostAccess, start: u64, bytes: usize, caller
                 HostAccess::Read => "read",
                 HostAccess::Write => "write",
             };
-            let description = Description::new(what).at(Arc::new(caller));
+            let description = Description::new(what).at(caller);
             checker.host_accessed(thread, access, range.clone(), description);
         },
     );
@@ -469,7 +469,6 @@ pub(in crate::driver) fn accesses(access: HostAccess, range: Range<u64>) -> Acce
 }
 
 /// The calling thread.
-#[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 pub(in crate::driver) fn calling_thread() -> ThreadId {
     thread()
 }

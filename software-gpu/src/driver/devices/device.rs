@@ -8,6 +8,7 @@ use crate::driver::c_abi::types::{CUcontext, CUdevice, CUuuid, Out};
 use crate::driver::devices::cache::Cache;
 use crate::driver::host::call::call;
 use crate::driver::host::costs::Cost;
+use crate::driver::reasons::because_no_such_device;
 use crate::driver::simulation::simulator::Simulator;
 use crate::timeline::Profile;
 use crate::timeline::profile::Host;
@@ -142,7 +143,7 @@ impl Simulator {
         let ordinal = usize::try_from(device).ok();
         ordinal
             .filter(|ordinal| *ordinal < self.devices.len())
-            .ok_or(CudaError::InvalidDevice)
+            .ok_or_else(|| because_no_such_device(device, self.devices.len()))
     }
 
     pub(in crate::driver) fn device(&self, device: CUdevice) -> Result<&Device, CudaError> {

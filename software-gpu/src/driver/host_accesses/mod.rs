@@ -13,26 +13,33 @@
 //! ([`AddressSpace::map_page_locked_twice`](crate::memory::AddressSpace::map_page_locked_twice)).
 //!
 //! Only pages are protected that one operation accesses as a whole, and only until any host thread has waited for it. So a
-//! program whose threads wait as they must never faults. That matters for system calls: they do not fault, but fail with `EFAULT`.
+//! program whose threads wait as they must never faults. A system call does not fault, but fails with `EFAULT`: whoever makes one
+//! for the program calls [`system_call_accesses`] first.
 
+use std::collections::BTreeSet;
 use std::ops::Range;
 
-use crate::driver::checkers::ordering::{Ordering, accesses};
+use crate::call_site::CallSite;
+use crate::driver::checkers::ordering::{Ordering, accesses, calling_thread};
 use crate::driver::host::call::Call;
+use crate::driver::host::threads::current;
 use crate::driver::simulation::operation::Effect;
 use crate::driver::simulation::simulator::Simulator;
-use crate::memory::Accesses;
-use crate::order::{Description, HostClock};
+use crate::memory::{Accesses, ByteRanges};
+use crate::order::{Description, HostAccess, HostClock};
 use crate::timeline::OpId;
 
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod fault;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod fork;
+mod pending;
 mod protection;
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 mod stack;
 
+use pending::Pending;
+pub(crate) use pending::may_race;
 use protection::{DeviceAccess, Seen};
 
 /// Whether this system can do all that.
@@ -53,6 +60,12 @@ pub(in crate::driver) struct HostAccesses {
     new: Vec<DeviceAccess>,
     /// What the host came after when the program last went on.
     host: HostClock,
+    /// Operations on host memory of any kind.
+    pending: Pending,
+    /// Pending operations that write a flag in page-locked memory, which the host may poll.
+    flags: BTreeSet<OpId>,
+    /// What such operations come after that have ended since the program last went on.
+    set_flags: Vec<HostClock>,
 }
 
 impl HostAccesses {
@@ -80,12 +93,15 @@ impl HostAccesses {
 
     /// The operation, submitted just now, will access its bytes.
     pub(in crate::driver) fn submitted(&mut self, ordering: &Ordering, op: OpId, effect: &Effect) {
-        if !self.is_on {
+        if !ordering.is_on() {
             return;
         }
         match effect {
             Effect::Copy(copy) => self.device_accesses(ordering, op, &copy.accesses()),
-            Effect::Set(set) if set.rows.bytes().is_some_and(|bytes| bytes <= FLAG_BYTES) => {}
+            Effect::Set(set) if set.rows.bytes().is_some_and(|bytes| bytes <= FLAG_BYTES) => {
+                self.may_write_flag(op, &set.accesses().writes);
+            }
+            Effect::WriteValue(value) => self.may_write_flag(op, &value.range().into()),
             Effect::Set(set) => self.device_accesses(ordering, op, &set.accesses()),
             _ => {}
         }
@@ -98,9 +114,16 @@ impl HostAccesses {
         op: OpId,
         accesses: &Accesses,
     ) {
-        let Some(step) = ordering.step_of(op).filter(|_| self.is_on) else {
+        let Some(step) = ordering.step_of(op) else {
             return;
         };
+        for range in accesses.writes.iter().chain(accesses.reads.iter()) {
+            self.pending.add(step, &range);
+        }
+        if !self.is_on {
+            return;
+        }
+        self.may_write_flag(op, &accesses.atomics);
         for (ranges, writes) in [(&accesses.writes, true), (&accesses.reads, false)] {
             for range in ranges.iter() {
                 self.new.extend(DeviceAccess::new(step, range, writes));
@@ -108,23 +131,51 @@ impl HostAccesses {
         }
     }
 
+    /// The operation writes these bytes, a flag if they are page-locked memory.
+    fn may_write_flag(&mut self, op: OpId, bytes: &ByteRanges) {
+        if bytes
+            .iter()
+            .any(|range| protection::may_hold_watched(&range))
+        {
+            self.flags.insert(op);
+        }
+    }
+
+    /// The operation has ended. If it has set a flag, a host that finds it set goes on after the operation, and no call of the driver
+    /// tells that it has looked.
+    pub(in crate::driver) fn ended(&mut self, ordering: &Ordering, op: OpId) {
+        if self.flags.remove(&op) {
+            self.set_flags.extend(ordering.clock_of(op));
+        }
+    }
+
     /// The program goes on: protects what is pending, and opens what the host has waited for.
     pub(in crate::driver) fn before_program(&mut self, ordering: &mut Ordering) {
-        if self.new.is_empty() && !protection::is_any_protected() {
+        let set_flags = std::mem::take(&mut self.set_flags);
+        if self.new.is_empty() && !protection::is_any_protected() && self.pending.is_empty() {
             return;
         }
         let waited = ordering.host_clock();
-        if self.new.is_empty() && waited.is_none() {
+        if let Some(host) = &waited {
+            self.pending.forget_if(|step| host.knows(step));
+        }
+        if self.new.is_empty() && waited.is_none() && set_flags.is_empty() {
             return;
         }
+        let is_behind_flag = |step| set_flags.iter().any(|clock| clock.knows(step));
         let mut protections = protection::lock();
         if let Some(host) = waited {
             protections.open_if(|step| host.knows(step));
             self.host = host;
         }
         let host = &self.host;
-        for access in self.new.drain(..).filter(|access| !host.knows(access.step)) {
-            protections.add_access(access);
+        for access in self.new.drain(..) {
+            if !host.knows(access.step) && !is_behind_flag(access.step) {
+                protections.add_access(access);
+            }
+        }
+        if !set_flags.is_empty() {
+            protections.open_if(is_behind_flag);
         }
     }
 
@@ -153,6 +204,27 @@ impl HostAccesses {
             protections.forget_loads();
         }
     }
+}
+
+/// A system call on behalf of the program is about to access these bytes. It would fail with `EFAULT` at a protected page, so the
+/// access is noted as the handler of a fault notes one, and the pages are opened.
+pub(crate) fn system_call_accesses(access: HostAccess, range: Range<u64>) {
+    if !protection::is_any_protected() || !protection::may_hold_watched(&range) {
+        return;
+    }
+    let Some(address) = protection::lock().first_refused(&range, access) else {
+        return;
+    };
+    let seen = Seen {
+        access,
+        address,
+        site: CallSite::here(),
+        thread: calling_thread(),
+        in_host_function: current::in_host_function(),
+    };
+    let mut protections = protection::lock();
+    protections.note(seen);
+    protections.open(range);
 }
 
 impl Call {

@@ -47,6 +47,11 @@ pub(super) fn may_be_watched(address: u64) -> bool {
     (LOWEST.load(Ordering::Relaxed)..HIGHEST.load(Ordering::Relaxed)).contains(&address)
 }
 
+/// Whether some of these bytes may be in watched memory; takes no lock.
+pub(super) fn may_hold_watched(range: &Range<u64>) -> bool {
+    LOWEST.load(Ordering::Relaxed) < range.end && range.start < HIGHEST.load(Ordering::Relaxed)
+}
+
 /// What reports call an access of the program.
 pub(super) fn word(access: HostAccess) -> &'static str {
     match access {
@@ -186,6 +191,13 @@ impl Protections {
         self.count();
     }
 
+    /// The first byte of `range` in a page that refuses this access.
+    pub(super) fn first_refused(&self, range: &Range<u64>, access: HostAccess) -> Option<u64> {
+        let all = self.allocations.range(..range.end);
+        let refusals = all.filter_map(|(_, watched)| watched.first_refused(range, access));
+        refusals.min()
+    }
+
     /// What an access to `address` has met that faulted.
     pub(super) fn fault(&mut self, address: u64, access: HostAccess) -> Fault {
         match self.find(address) {
@@ -321,6 +333,16 @@ impl Watched {
             PageAccess::Loads => access == HostAccess::Read,
             PageAccess::None => false,
         }
+    }
+
+    fn first_refused(&self, range: &Range<u64>, access: HostAccess) -> Option<u64> {
+        let refusing = self.accesses.iter().filter(|pending| {
+            let refuses = pending.writes || access == HostAccess::Write;
+            refuses && pending.range.start < range.end && range.start < pending.range.end
+        });
+        refusing
+            .map(|pending| pending.range.start.max(range.start))
+            .min()
     }
 
     fn at(&self, address: u64) -> PageAccess {

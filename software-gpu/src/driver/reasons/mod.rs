@@ -9,6 +9,7 @@
 //! |---|---|
 //! | `arguments` | arguments that do not match a kernel's parameters |
 //! | `capture` | stream capture |
+//! | `devices` | devices that do not exist |
 //! | `events` | events of other contexts, and the time between two events |
 //! | `handles` | handles of objects that are gone or are something else |
 //! | `launches` | launches that cannot fit |
@@ -17,6 +18,7 @@
 
 mod arguments;
 mod capture;
+mod devices;
 mod events;
 mod handles;
 mod launches;
@@ -29,6 +31,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 pub(in crate::driver) use arguments::WrongArguments;
+pub(in crate::driver) use devices::because_no_such_device;
 pub(in crate::driver) use events::{because_not_reached, because_unrecorded, because_untimed};
 pub(in crate::driver) use handles::Buried;
 pub(in crate::driver) use launches::Limit;

@@ -254,6 +254,7 @@ impl Simulator {
         }
         self.noticeable += u64::from(effect.is_noticeable());
         self.landed(op, &effect, landing);
+        self.host_accesses.ended(&self.ordering, op);
         self.ordering.ended(op);
         self.threads.ended(op, at);
         self.forget_some(op);

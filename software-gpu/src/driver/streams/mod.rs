@@ -2,6 +2,7 @@
 //! streams call.
 
 pub(super) mod attributes;
+pub(super) mod default_stream;
 pub(super) mod event;
 pub(super) mod host_function;
 pub(super) mod memory_values;

@@ -2,6 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 
+use super::default_stream;
 use super::event::Event;
 use crate::activity::log;
 use crate::driver::c_abi::entry_point::entry_points;
@@ -230,8 +231,14 @@ impl Call {
             (handle, _) => handle,
         };
         match handle {
-            CUstream::LEGACY => Ok(self.contexts.get(current)?.legacy),
-            CUstream::PER_THREAD => self.per_thread_stream(current),
+            CUstream::LEGACY => {
+                default_stream::used(handle)?;
+                Ok(self.contexts.get(current)?.legacy)
+            }
+            CUstream::PER_THREAD => {
+                default_stream::used(handle)?;
+                self.per_thread_stream(current)
+            }
             handle => {
                 let context = self.streams.get(handle)?.context;
                 self.usable(context)?;

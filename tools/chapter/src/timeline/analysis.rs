@@ -6,6 +6,7 @@ use chapter_results::intervals::{Engine, Recording, Source};
 use chapter_results::units;
 use chapter_terminal::table::Table;
 use chapter_timeline::analysis::cause::Likely;
+use chapter_timeline::analysis::copies::{self, Copies};
 use chapter_timeline::analysis::gaps::Gaps;
 use chapter_timeline::analysis::{Analysis, Serialised, analyse};
 use std::fmt::Display;
@@ -55,7 +56,34 @@ pub fn summary(timeline: &Recorded) -> String {
         number => format!("{}:\n", units::counted(number, "finding")),
     };
     let idle = page.idle(&analysis, 0).unwrap_or_default();
-    format!("{heading}{}{idle}", findings.concat())
+    let copies = copies::slow(recording, &timeline.facts);
+    let copies: Vec<String> = copies.iter().flat_map(about_copies).collect();
+    format!("{heading}{}{idle}{}", findings.concat(), copies.concat())
+}
+
+/// Why copies of one direction took long, and what to do.
+fn about_copies(copies: &Copies) -> Vec<String> {
+    let direction = match copies.engine {
+        Engine::DeviceToHost => "from device to host",
+        _ => "from host to device",
+    };
+    let mut lines = Vec::new();
+    if copies.pageable > 0 {
+        let time = units::time(copies.pageable_time);
+        lines.push(format!(
+            "  Pageable memory: {} of the copies {direction} use it, and took {time}. They pass through the driver's own buffers, and \
+             the call may wait for them. Allocate the memory with cuMemAllocHost, or register it with cuMemHostRegister\n",
+            copies.pageable
+        ));
+    }
+    if copies.queued > 0 {
+        lines.push(format!(
+            "  One copy engine: {} of the copies {direction} waited for a copy of another stream. A device has one engine for each \
+             direction, so more streams do not make such copies faster\n",
+            copies.queued
+        ));
+    }
+    lines
 }
 
 /// Where a recording's times come from.

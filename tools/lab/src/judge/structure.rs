@@ -72,7 +72,7 @@ pub(super) fn allocations(case: &CheckedRun, at_once: u64) -> Mark {
 }
 
 /// Whether the program has given everything back when it ended.
-pub(super) fn all_freed(case: &Case) -> Mark {
+pub(super) fn all_freed(case: &CheckedRun) -> Mark {
     let Some(left) = case.record.left else {
         return Mark::Missed("the program has not come to its end".to_owned());
     };

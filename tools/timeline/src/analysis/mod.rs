@@ -1,6 +1,7 @@
 //! What a recording says: what overlapped, where nothing ran, what ran one after the other and likely why.
 
 pub mod cause;
+pub mod copies;
 pub mod facts;
 pub mod gaps;
 mod host;
