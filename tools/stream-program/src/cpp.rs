@@ -46,7 +46,7 @@ pub fn translate(program: &Program) -> String {
     for kernel in launched(program) {
         let _ = writeln!(text, "\n// {}\n{}", kernel.does, declaration(kernel));
     }
-    let _ = write!(text, "\nint main() {{\n{}}}\n", body.text);
+    let _ = write!(text, "\nint main() {{\n{}    return 0;\n}}\n", body.text);
     text
 }
 

@@ -170,7 +170,7 @@ impl Body {
                     let text = match count {
                         None => format!("let {name} = {new}?.named(\"{label}\");"),
                         Some(count) => format!(
-                            "let {name} = (0..{}).map(|n| Ok({new}?.named(&format!(\"{label} {{n}}\")))).collect::<CudaResult<Vec<_>>>()?;",
+                            "let {name} = (0..{}).map(|n| {new}.map(|each| each.named(&format!(\"{label} {{n}}\")))).collect::<CudaResult<Vec<_>>>()?;",
                             count.as_word()
                         ),
                     };
