@@ -25,10 +25,14 @@ mod frames;
 mod nvcc;
 mod object;
 mod python;
+mod script;
 
 use frames::Frames;
 use object::Object;
 use python::PythonLine;
+use script::ScriptLine;
+
+pub use script::note_script_line;
 
 /// Frames that are noted at most. Wrappers of the driver are rarely deeper.
 const DEPTH: usize = 40;
@@ -102,6 +106,8 @@ pub(crate) struct CallSite {
     frames: Frames,
     /// The lines of Python that made the call, the innermost first.
     python: Vec<PythonLine>,
+    /// The line of the interpreted program that made it.
+    script: Option<ScriptLine>,
     /// Its line and those of its callers, once a report has asked for them.
     lines: OnceLock<Vec<String>>,
 }
@@ -126,15 +132,16 @@ impl CallSite {
     /// The present call's.
     #[inline(never)]
     pub(crate) fn here() -> Arc<Self> {
-        let python = python::lines();
+        let (python, script) = (python::lines(), script::line());
         let site = Self::of_stack();
-        if site.python == python {
+        if site.python == python && site.script == script {
             return site;
         }
         Arc::new(Self {
             addresses: site.addresses.clone(),
             frames: site.frames.clone(),
             python,
+            script,
             lines: OnceLock::new(),
         })
     }
@@ -184,12 +191,16 @@ impl CallSite {
             addresses,
             frames: Frames::here(),
             python: Vec::new(),
+            script: None,
             lines: OnceLock::new(),
         })
     }
 
     /// `FILE:LINE` of the call and of each of its callers, where symbols allow.
     fn resolve(&self) -> Vec<String> {
+        if let Some(line) = &self.script {
+            return vec![line.to_string()];
+        }
         let wrappers = WRAPPERS.lock().unwrap_or_else(PoisonError::into_inner);
         let harnesses = HARNESSES.lock().unwrap_or_else(PoisonError::into_inner);
         let symbols = self.frames.symbols(&self.addresses);
@@ -251,6 +262,7 @@ impl Stack {
                 addresses,
                 frames: Frames::here(),
                 python: Vec::new(),
+                script: None,
                 lines: OnceLock::new(),
             }),
         };
@@ -328,9 +340,10 @@ impl Locate for CallSite {
     }
 
     fn identity(&self) -> u64 {
-        match self.python.is_empty() {
-            true => identity_of(&self.addresses),
-            false => identity_of(&(&self.addresses, &self.python)),
+        match (&self.script, self.python.is_empty()) {
+            (Some(line), _) => identity_of(line),
+            (None, true) => identity_of(&self.addresses),
+            (None, false) => identity_of(&(&self.addresses, &self.python)),
         }
     }
 }
@@ -437,6 +450,7 @@ mod tests {
                 .collect(),
             frames: site.frames.clone(),
             python: Vec::new(),
+            script: None,
             lines: OnceLock::new(),
         };
         assert_eq!(rest.locate(), None);
@@ -449,6 +463,7 @@ mod tests {
             addresses: vec![address],
             frames: Frames::none(),
             python: Vec::new(),
+            script: None,
             lines: OnceLock::new(),
         };
         let (one, other) = (site(1), site(2));

@@ -24,6 +24,6 @@ mod own_memory;
 pub mod reports;
 pub mod streams;
 
-pub use call_site::{add_harness, add_wrapper, note as note_call_site};
+pub use call_site::{add_harness, add_wrapper, note as note_call_site, note_script_line};
 pub use driver::{finish, last_error, last_fault, last_refusal, print_errors};
 pub use software_gpu_device::{exec, memory, order, ptx, timeline};

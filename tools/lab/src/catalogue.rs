@@ -246,9 +246,17 @@ impl Catalogue {
         let path = root.join("labs/labs.toml");
         let text =
             fs::read_to_string(&path).with_context(|| format!("cannot read {}", path.display()))?;
-        let mut catalogue: Self =
-            toml::from_str(&text).with_context(|| path.display().to_string())?;
+        let mut catalogue = Self::parse(&text).with_context(|| path.display().to_string())?;
         catalogue.root = root.to_owned();
+        Ok(catalogue)
+    }
+
+    /// The catalogue that a text declares, of no workspace.
+    ///
+    /// # Errors
+    /// It is not a catalogue, or contradicts itself.
+    pub fn parse(text: &str) -> Result<Self> {
+        let catalogue: Self = toml::from_str(text)?;
         catalogue.contradiction()?;
         Ok(catalogue)
     }

@@ -1,26 +1,15 @@
 //! The command of the labs: `cargo lab …`.
 
-mod answers;
-mod attempt;
 mod autograders;
-mod catalogue;
 mod commands;
-mod compiler;
-#[cfg(target_os = "linux")]
-mod confine;
-mod device;
-mod edges;
-mod goal;
 mod grading;
-mod judge;
 mod mistakes;
 mod originals;
-mod process;
 mod progress;
-mod record;
 mod report;
-mod show;
 mod submission;
+
+use lab::{attempt, catalogue, compiler, goal, judge, process, show};
 
 use chapter_terminal::UsageError;
 use chapter_terminal::exit::complain;

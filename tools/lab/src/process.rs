@@ -23,10 +23,6 @@ pub struct Limits {
 
 /// What a process may do that is not trusted. It has no network, no terminal, and reaches no other process.
 #[derive(Clone, Debug)]
-#[cfg_attr(
-    not(target_os = "linux"),
-    expect(dead_code, reason = "only Linux confines")
-)]
 pub struct Confinement {
     /// Where it may write: there and nowhere else.
     pub folder: PathBuf,
@@ -72,7 +68,6 @@ pub enum Ended {
     /// By itself, with this code.
     Exit(i32),
     /// By a signal.
-    #[cfg_attr(not(unix), expect(dead_code, reason = "Unix has signals"))]
     Signal(i32),
     /// It took too long, and was ended.
     TimedOut(Duration),

@@ -147,7 +147,7 @@ test("no width needs a horizontal scroll bar, and every field has a label", asyn
       const found = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(found <= width, `${found} pixels at ${width}`);
       const unlabelled = await page.evaluate(() =>
-        [...document.querySelectorAll("input, select")].filter((field) => !field.labels.length).map(({ id }) => id),
+        [...document.querySelectorAll("input:not([type=hidden]), select")].filter((field) => !field.labels.length).map(({ id }) => id),
       );
       assert.deepEqual(unlabelled, []);
       if (process.env.SCREENSHOTS) {
@@ -159,4 +159,92 @@ test("no width needs a horizontal scroll bar, and every field has a label", asyn
       }
     }
   }
+});
+
+async function openLabs(hash = "") {
+  await open(hash);
+  await page.waitForFunction(() => "labs" in document.documentElement.dataset, null, SLOW);
+}
+
+const program = () => page.locator("#program .cm-content");
+const labSays = (text) => page.locator("#lab-status", { hasText: text }).waitFor(SLOW);
+
+// Replaces a text of the program as a student does: all of it is typed.
+async function replace(from, to) {
+  const text = await page.evaluate(() => [...document.querySelectorAll("#program .cm-line")].map((line) => line.textContent).join("\n"));
+  assert.ok(text.includes(from), text);
+  await program().click();
+  await page.keyboard.press("Control+a");
+  await page.keyboard.insertText(text.replace(from, () => to));
+}
+
+async function judge() {
+  await page.getByRole("button", { name: "Run and judge" }).click();
+}
+
+test("a lab's exercise fails with the missing dependency, and the missing wait passes it", async () => {
+  await openLabs("#lab/05_missing_event");
+  await judge();
+  await labSays(/^\d+ of 12 points\.$/);
+  assert.match(await page.locator("#edges").innerText(), /missing edge: .*copy in.*compute/s);
+  assert.match(await page.locator("#lab-report").innerText(), /program:\d+/);
+  assert.equal(await page.locator("#lab-charts figure").count(), 2);
+  await replace("affine_rounds_x4<<<", "compute.wait(copied)\naffine_rounds_x4<<<");
+  await judge();
+  await labSays("Passed: 12 of 12 points.");
+  // It is kept, and a link carries it.
+  await page.getByRole("button", { name: "Link to this program" }).click();
+  await labSays("The address of this page now holds the program.");
+  const address = page.url();
+  await page.evaluate(() => localStorage.removeItem("cuda-streams-labs"));
+  await page.goto("about:blank");
+  await page.goto(address);
+  await page.waitForFunction(() => "labs" in document.documentElement.dataset, null, SLOW);
+  assert.match(await program().innerText(), /compute\.wait\(copied\)/);
+});
+
+test("a program that waits on the host for everything is right and too slow", async () => {
+  await openLabs("#lab/13_three_way");
+  await judge();
+  await labSays(/^\d+ of 16 points\.$/);
+  const missed = await page.locator("#criteria li", { has: page.locator("b.wrong") }).allInnerTexts();
+  assert.deepEqual(missed.map((text) => text.match(/\d+\/\d+\s+([\w-]+)/)[1]), ["host-free", "overlap", "fast"]);
+});
+
+test("an error stands at its line, and a word is completed", async () => {
+  await openLabs("#lab/01_first_stream");
+  await replace("work.copy(output, data)", "work.copy(output, dat)");
+  await page.locator("#program .cm-lint-marker-error").waitFor(SLOW);
+  await judge();
+  await labSays(/^Line \d+: dat is not declared\.$/);
+  await page.keyboard.press("Control+End");
+  await page.keyboard.type("work.sync");
+  await page.locator("#program .cm-tooltip-autocomplete li", { hasText: "synchronize" }).waitFor(SLOW);
+});
+
+test("the program is shown as Rust and as CUDA C++, and points are saved as a class's results", async () => {
+  await openLabs("#lab/09_early_host_read");
+  await page.getByLabel("Show as").selectOption("rust");
+  await page.locator("#translation", { hasText: "launch!(kernels.affine_rounds_x4<<<" }).waitFor(SLOW);
+  await page.getByLabel("Show as").selectOption("cpp");
+  await page.locator("#translation", { hasText: "cudaStreamWaitEvent(copy_out, computed, 0)" }).waitFor(SLOW);
+  await replace("compute.synchronize()", "copy_out.synchronize()");
+  await judge();
+  await labSays(/^Passed/);
+  await page.getByLabel("Name").fill("Ada");
+  const [file] = await Promise.all([page.waitForEvent("download"), page.getByRole("button", { name: "Save the results" }).click()]);
+  const [grade] = JSON.parse(await readFile(await file.path(), "utf8"));
+  assert.deepEqual([grade.student, grade.points, grade.of, grade.labs[0].lab], ["Ada", 12, 12, "09_early_host_read"]);
+});
+
+test("a file of results shows its timelines, and another file says what it is", async () => {
+  await open();
+  const sample = path.join(import.meta.dirname, "../../../docs/samples/three-way.json");
+  await page.locator("#trace-file").setInputFiles(sample);
+  await page.locator("#trace-status", { hasText: "its timelines" }).waitFor(SLOW);
+  await page.frameLocator("#trace").locator("#charts .chart").first().waitFor();
+  await page.locator("#trace-file").setInputFiles(sample.replace(".json", ".sqlite"));
+  await page.locator("#trace-status", { hasText: "an export of Nsight Systems" }).waitFor(SLOW);
+  await page.locator("#trace-file").setInputFiles({ name: "x.json", mimeType: "application/json", buffer: Buffer.from("{") });
+  await page.locator("#trace-status.wrong", { hasText: "error:" }).waitFor(SLOW);
 });
