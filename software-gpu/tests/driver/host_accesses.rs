@@ -189,7 +189,7 @@ fn a_copy_by_the_c_library_is_reported_and_copies_what_is_there() {
 /// Such a call would fail with `EFAULT` at the first protected page.
 #[test]
 fn a_system_call_that_is_declared_succeeds_and_is_reported_once() {
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let ((), found) = reports::collect(|| {
         scene.copy_out(BYTES);
         let (from, bytes) = (scene.host.pointer(), 2 * BYTES / 3);
@@ -230,7 +230,7 @@ fn an_access_may_race_from_the_submission_of_a_copy_to_the_wait_for_it() {
         return;
     }
     use software_gpu::host::may_race;
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let (driver, host) = (&scene.driver, scene.host.pointer());
     let (other, pageable) = (driver.stream(NON_BLOCKING), vec![0_u8; 100]);
     scene.wait();
@@ -266,7 +266,7 @@ fn write_value(stream: Handle, flag: &Pinned) {
 
 #[test]
 fn a_host_that_polls_a_flag_comes_after_what_was_before_the_flag() {
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let driver = &scene.driver;
     let (value, memset, other) = (
         driver.pinned(64),
@@ -289,7 +289,7 @@ fn a_host_that_polls_a_flag_comes_after_what_was_before_the_flag() {
 
 #[test]
 fn a_flag_orders_neither_what_is_behind_it_nor_what_happens_before_it_is_set() {
-    let scene = Scene::new(BYTES);
+    let scene = TwoHostBuffers::new(BYTES);
     let driver = &scene.driver;
     let (flag, other) = (driver.pinned(64), driver.stream(NON_BLOCKING));
     let ((), found) = reports::collect(|| {
