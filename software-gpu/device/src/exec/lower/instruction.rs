@@ -38,6 +38,7 @@ impl Lowering<'_> {
             "getctarank" => self.rank_of_address(i),
             "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(i),
             "wgmma" => self.warpgroup(i),
+            "tex" | "tld4" | "txq" | "suld" | "sust" | "suq" => self.texture(i),
             "bar" | "barrier" => self.barrier_result(i),
             "atom" | "red" => self.atomic(i),
             "shfl" | "vote" | "match" | "redux" | "elect" | "activemask" => self.warp_wide(i),

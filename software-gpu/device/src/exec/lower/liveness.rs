@@ -153,7 +153,7 @@ fn destinations(instruction: &Instruction) -> usize {
         | "nanosleep" | "trap" | "brkpt" | "pmevent" | "ret" | "exit" | "applypriority"
         | "discard" => 0,
         "wgmma" => usize::from(is_warpgroup_multiplication(instruction)),
-        "cp" | "griddepcontrol" | "setmaxnreg" | "stmatrix" => 0,
+        "cp" | "griddepcontrol" | "setmaxnreg" | "stmatrix" | "sust" => 0,
         "mbarrier" => {
             let operation = instruction.modifiers.first().map_or("", String::as_str);
             usize::from(!matches!(

@@ -10,7 +10,7 @@
 //!
 //! `target` finds the memory behind an address and checks it, `lanes` that of a warp, whose addresses have a `pattern`;
 //! `equal` finds lanes with the same address; `cells` reads and writes elements and register cells; `load`, `store`,
-//! `atomic`, `copy`, `tensor_copy`, `mbarrier` and `matrix` are the handlers.
+//! `atomic`, `copy`, `tensor_copy`, `texture`, `mbarrier` and `matrix` are the handlers.
 
 mod atomic;
 mod cells;
@@ -25,6 +25,7 @@ mod pattern;
 mod store;
 mod target;
 mod tensor_copy;
+mod texture;
 
 use crate::ptx::ir::Space;
 
@@ -41,6 +42,7 @@ pub(super) use near::{NearLines, look_up_line};
 pub(super) use store::store;
 pub(super) use target::{Cached, lane_address};
 pub(super) use tensor_copy::{TensorCopy, copy_tensor};
+pub(super) use texture::{Elements, Operation, Outside, Query, TextureAccess, access_texture};
 
 /// Where generic addresses of shared memory start. The low half is the address in `.shared` space.
 pub(super) const SHARED_WINDOW: u64 = 0x00f0_0000_0000_0000;
