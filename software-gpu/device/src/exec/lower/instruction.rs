@@ -37,6 +37,7 @@ impl Lowering<'_> {
             "mapa" => self.map_address(i),
             "getctarank" => self.rank_of_address(i),
             "mma" | "ldmatrix" | "stmatrix" | "movmatrix" => self.matrix(i),
+            "wmma" => self.wmma(i),
             "wgmma" => self.warpgroup(i),
             "tex" | "tld4" | "txq" | "suld" | "sust" | "suq" => self.texture(i),
             "bar" | "barrier" => self.barrier_result(i),

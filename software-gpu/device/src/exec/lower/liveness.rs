@@ -152,6 +152,12 @@ fn destinations(instruction: &Instruction) -> usize {
         "st" | "red" | "bra" | "brx" | "membar" | "fence" | "prefetch" | "prefetchu"
         | "nanosleep" | "trap" | "brkpt" | "pmevent" | "ret" | "exit" | "applypriority"
         | "discard" => 0,
+        "wmma" => usize::from(
+            instruction
+                .modifiers
+                .first()
+                .is_none_or(|name| name != "store"),
+        ),
         "wgmma" => usize::from(is_warpgroup_multiplication(instruction)),
         "cp" | "griddepcontrol" | "setmaxnreg" | "stmatrix" | "sust" => 0,
         "mbarrier" => {
