@@ -377,7 +377,7 @@ fn a_surface_ends_where_the_mode_says() {
     assert_eq!(clamped.map_first(), [3.0, 5.0, 4.0].map(f32::to_bits));
     let trapped = run(&driver, &load("trap"), object, &places[1..2]);
     assert_eq!(trapped, Err(LAUNCH_FAILED));
-    let fault = last_fault().expect("is told");
+    let fault = last_fault().expect("is recorded");
     assert!(fault.contains("outside of a surface"), "{fault}");
     assert!(fault.contains("row 2"), "{fault}");
 }
@@ -391,8 +391,8 @@ fn a_handle_that_names_no_texture_stops_the_kernel() {
         run(&driver, FETCH_2D, object, &[[0; 3]]),
         Err(ILLEGAL_INSTRUCTION)
     );
-    let fault = last_fault().expect("is told");
-    assert!(fault.contains("is no texture"), "{fault}");
+    let fault = last_fault().expect("is recorded");
+    assert!(fault.contains("is not a texture"), "{fault}");
 }
 
 #[test]

@@ -340,7 +340,7 @@ impl Fetch<'_> {
         Some(Some(first.wrapping_add(x as u64)))
     }
 
-    /// The checked memory of `bytes` bytes, of which the checkers are told.
+    /// The checked memory of `bytes` bytes, which the checkers see.
     fn target<'g>(
         &mut self,
         cx: &mut Context<'g>,
@@ -414,7 +414,7 @@ impl Fetch<'_> {
         };
         let message = match object {
             None => format!("no {needed} object has the handle {handle:#x}"),
-            Some(_) => format!("the object with the handle {handle:#x} is no {needed}"),
+            Some(_) => format!("the object with the handle {handle:#x} is not a {needed}"),
         };
         self.illegal(cx, message)
     }
