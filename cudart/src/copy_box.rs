@@ -2,7 +2,8 @@
 
 use std::ffi::c_void;
 
-use crate::call::{default_stream_exports, say, stream_exports};
+use crate::array::element_bytes;
+use crate::call::{default_stream_exports, stream_exports};
 use crate::copy::{DEFAULT, DEVICE_TO_DEVICE, DEVICE_TO_HOST, HOST_TO_DEVICE, HOST_TO_HOST};
 use crate::driver::{self, Address, Handle, Memcpy2D, Memcpy3D, Side2D, Side3D, UNIFIED};
 use crate::error::{Error, Result};
@@ -11,10 +12,11 @@ use crate::stream::PER_THREAD;
 
 /// `CUmemorytype`.
 const HOST: u32 = 1;
-const DEVICE: u32 = 2;
+pub(crate) const DEVICE: u32 = 2;
+pub(crate) const ARRAY: u32 = 3;
 
 /// What the two sides of a copy are, source first.
-fn sides(kind: u32) -> Result<(u32, u32)> {
+pub(crate) fn sides(kind: u32) -> Result<(u32, u32)> {
     match kind {
         HOST_TO_HOST => Ok((HOST, HOST)),
         HOST_TO_DEVICE => Ok((HOST, DEVICE)),
@@ -121,19 +123,13 @@ pub(crate) struct Parameters3D {
 /// The driver's form of a copy of a box, unless it copies nothing.
 ///
 /// # Errors
-/// `cudaErrorNotSupported` for arrays.
+/// `cudaErrorInvalidValue` for null, `cudaErrorInvalidMemcpyDirection` for an unknown kind, and what the driver says of an array.
 ///
 /// # Safety
 /// `parameters` is null or a `cudaMemcpy3DParms`.
 pub(crate) unsafe fn copy_3d(parameters: *const Parameters3D) -> Result<Option<Memcpy3D>> {
     // SAFETY: as the caller's.
     let parameters = unsafe { parameters.as_ref() }.ok_or(Error::INVALID_VALUE)?;
-    if !parameters.from_array.is_null() || !parameters.to_array.is_null() {
-        say(
-            "a copy of a box: CUDA arrays are not supported; copy pitched memory instead (cudaMalloc3D)",
-        );
-        return Err(Error::NOT_SUPPORTED);
-    }
     let (source, target) = sides(parameters.kind)?;
     let Extent {
         width,
@@ -143,21 +139,40 @@ pub(crate) unsafe fn copy_3d(parameters: *const Parameters3D) -> Result<Option<M
     if width == 0 || height == 0 || depth == 0 {
         return Ok(None);
     }
-    let side = |memory: PitchedPointer, position: Position, kind| Side3D {
-        x: position.x,
-        y: position.y,
-        z: position.z,
-        kind,
-        host: memory.pointer as usize,
-        device: memory.pointer as Address,
-        pitch: memory.pitch,
-        height: memory.height,
-        ..Side3D::default()
+    // With an array, widths and positions count its elements; positions in memory are bytes nevertheless.
+    let arrays = [parameters.from_array, parameters.to_array];
+    let element = match arrays.into_iter().find(|array| !array.is_null()) {
+        Some(array) => element_bytes(array)?,
+        None => 1,
     };
+    let side = |array: Handle, memory: PitchedPointer, position: Position, kind| {
+        let in_array = !array.is_null();
+        Side3D {
+            x: position.x * if in_array { element } else { 1 },
+            y: position.y,
+            z: position.z,
+            kind: if in_array { ARRAY } else { kind },
+            host: memory.pointer as usize,
+            device: memory.pointer as Address,
+            array: array as usize,
+            pitch: memory.pitch,
+            height: memory.height,
+            ..Side3D::default()
+        }
+    };
+    let Parameters3D {
+        from_array,
+        from_position,
+        from,
+        to_array,
+        to_position,
+        to,
+        ..
+    } = *parameters;
     Ok(Some(Memcpy3D {
-        from: side(parameters.from, parameters.from_position, source),
-        to: side(parameters.to, parameters.to_position, target),
-        width,
+        from: side(from_array, from, from_position, source),
+        to: side(to_array, to, to_position, target),
+        width: width.checked_mul(element).ok_or(Error::INVALID_VALUE)?,
         height,
         depth,
     }))

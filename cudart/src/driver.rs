@@ -117,6 +117,44 @@ pub(crate) struct Memcpy3D {
     pub(crate) depth: usize,
 }
 
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Array3DDescriptor {
+    pub(crate) width: usize,
+    pub(crate) height: usize,
+    pub(crate) depth: usize,
+    pub(crate) format: u32,
+    pub(crate) channels: u32,
+    pub(crate) flags: u32,
+}
+
+/// `CUDA_RESOURCE_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct ResourceDesc {
+    pub(crate) kind: u32,
+    /// A union: an array, or an address, format and channels in one word, and sizes.
+    pub(crate) resource: [u64; 16],
+    pub(crate) flags: u32,
+}
+
+/// `CUDA_TEXTURE_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Default)]
+pub(crate) struct TextureDesc {
+    pub(crate) address_modes: [u32; 3],
+    pub(crate) filter: u32,
+    pub(crate) flags: u32,
+    pub(crate) max_anisotropy: u32,
+    pub(crate) mipmap_filter: u32,
+    pub(crate) mipmap_bias: f32,
+    pub(crate) min_level: f32,
+    pub(crate) max_level: f32,
+    pub(crate) border: [f32; 4],
+    pub(crate) reserved: [u32; 12],
+}
+
 /// `CUmemorytype`: the driver finds out from the address.
 pub(crate) const UNIFIED: u32 = 4;
 
@@ -154,6 +192,9 @@ pub(crate) struct MemLocation {
 }
 
 functions! {
+    fn cuArray3DCreate_v2(p_handle: *mut Handle, p_allocate_array: *const Array3DDescriptor);
+    fn cuArray3DGetDescriptor_v2(p_array_descriptor: *mut Array3DDescriptor, h_array: Handle);
+    fn cuArrayDestroy(h_array: Handle);
     fn cuCtxDisablePeerAccess(peer_context: Handle);
     fn cuCtxEnablePeerAccess(peer_context: Handle, flags: u32);
     fn cuCtxGetCacheConfig(pconfig: *mut u32);
@@ -348,5 +389,12 @@ functions! {
     fn cuStreamSynchronize(h_stream: Handle);
     fn cuStreamUpdateCaptureDependencies_v2(h_stream: Handle, dependencies: *const Handle, edge_data: *const c_void, num_dependencies: usize, flags: u32);
     fn cuStreamWaitEvent(h_stream: Handle, h_event: Handle, flags: u32);
+    fn cuSurfObjectCreate(p_surf_object: *mut u64, p_res_desc: *const ResourceDesc);
+    fn cuSurfObjectDestroy(surf_object: u64);
+    fn cuSurfObjectGetResourceDesc(p_res_desc: *mut ResourceDesc, surf_object: u64);
+    fn cuTexObjectCreate(p_tex_object: *mut u64, p_res_desc: *const ResourceDesc, p_tex_desc: *const TextureDesc, p_res_view_desc: *const c_void);
+    fn cuTexObjectDestroy(tex_object: u64);
+    fn cuTexObjectGetResourceDesc(p_res_desc: *mut ResourceDesc, tex_object: u64);
+    fn cuTexObjectGetTextureDesc(p_tex_desc: *mut TextureDesc, tex_object: u64);
     fn cuThreadExchangeStreamCaptureMode(mode: *mut u32);
 }

@@ -21,6 +21,8 @@
     reason = "functions have the names of cuda_runtime_api.h and cuda.h"
 )]
 
+mod array;
+mod array_copy;
 mod call;
 mod capture;
 mod context;
@@ -45,3 +47,4 @@ mod refused;
 mod registry;
 mod stream;
 mod symbol;
+mod texture;

@@ -6,7 +6,8 @@
 //! so in every run; and its timeline is the same, bit for bit, on every machine.
 //!
 //! - [`driver`] gives the `cu*` calls their semantics; [`driver::entry_point`] is the way in for C.
-//! - [`ptx`] reads PTX, [`exec`] executes it, [`timeline`] models time, [`memory`] holds the bytes.
+//! - [`ptx`] reads PTX, [`exec`] executes it, [`timeline`] models time, [`memory`] holds the bytes, [`texture`] reads them
+//!   as texture units do.
 //! - [`host`] is the modelled host thread for programs that want to say what their own work costs, and [`activity`]
 //!   the log of what ran on the device.
 //! - [`order`] finds races and memory that is used outside of its life.
@@ -26,4 +27,4 @@ pub mod streams;
 
 pub use call_site::{add_harness, add_wrapper, note as note_call_site, note_script_line};
 pub use driver::{finish, last_error, last_fault, last_refusal, print_errors};
-pub use software_gpu_device::{exec, memory, order, ptx, timeline};
+pub use software_gpu_device::{exec, memory, order, ptx, texture, timeline};

@@ -1,6 +1,6 @@
 //! The device of the software GPU: what a GPU does once the driver has told it to.
 //!
-//! [`ptx`] reads PTX, [`exec`] executes it, [`memory`] holds the bytes, [`timeline`] models time, and [`order`] finds races.
+//! [`ptx`] reads PTX, [`exec`] executes it, [`memory`] holds the bytes, [`texture`] says how texture units read them, [`timeline`] models time, and [`order`] finds races.
 //! Here is where a program that runs on the software GPU spends its time. The driver and its hundreds of functions are the
 //! package above, `software-gpu`, which is also the way in: cargo optimises packages, and the driver would only take longer to
 //! compile.
@@ -10,6 +10,7 @@ mod kind;
 pub mod memory;
 pub mod order;
 pub mod ptx;
+pub mod texture;
 pub mod timeline;
 
 pub use kind::Kind;

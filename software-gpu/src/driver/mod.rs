@@ -44,6 +44,7 @@ mod modules;
 mod reasons;
 mod simulation;
 mod streams;
+mod textures;
 
 use crate::activity::Activity;
 

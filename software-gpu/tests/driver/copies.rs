@@ -35,7 +35,7 @@ fn small_pageable_sources_are_staged() {
     }
 }
 
-/// Arrays are left out; the device's memory is not the host's, whatever a side says.
+/// An array needs a handle; the device's memory is not the host's, whatever a side says.
 #[test]
 fn sides_that_are_no_linear_memory_are_refused() {
     let driver = Driver::new();
@@ -49,7 +49,7 @@ fn sides_that_are_no_linear_memory_are_refused() {
     };
     for (to, expected) in [
         (DEVICE, Ok(())),
-        (ARRAY, Err(NOT_SUPPORTED)),
+        (ARRAY, Err(INVALID_VALUE)),
         (HOST, Err(INVALID_VALUE)),
     ] {
         let copy = Copy2D {

@@ -160,7 +160,7 @@ fn what_cannot_be_linked_is_refused() {
     let link = LoggedLink::new();
     let text = |from: &str, to: &str| format!("{HEADER}{SEED}\0").replace(from, to).into_bytes();
     for (kind, data, expected) in [
-        (PTX, text("8.0", "9.9"), UNSUPPORTED_PTX_VERSION),
+        (PTX, text("8.0", "10.0"), UNSUPPORTED_PTX_VERSION),
         (PTX, text("sm_70", "sm_100"), NO_BINARY_FOR_GPU),
         (PTX, vec![], INVALID_VALUE),
         (CUBIN, b"\x7fELF binary".to_vec(), NO_BINARY_FOR_GPU),

@@ -56,5 +56,6 @@ mod stream_values;
 mod streams;
 mod tensor_maps;
 mod tensor_rate;
+mod textures;
 mod undocumented;
 mod unsupported_kernels;

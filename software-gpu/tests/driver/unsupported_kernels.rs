@@ -21,7 +21,7 @@ const MODULE: &str = "
 }
 .visible .entry by_operand(.param .u64 out) {
     .reg .b32 %r<5>; .reg .b64 %rd<3>;
-    { tex.2d.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%rd1, {%r3, %r4}]; } ret;
+    { tex.2dms.v4.u32.s32 {%r0, %r1, %r2, %r3}, [%rd1, {%r3, %r4}]; } ret;
 }
 .visible .entry by_call(.param .u64 out) { call helper; ret; }
 .visible .entry also_good(.param .u64 out) {

@@ -21,3 +21,4 @@ mod stack;
 mod system_calls;
 mod warp;
 mod warpgroup;
+mod wmma;

@@ -241,6 +241,11 @@ functions! {
     fn cuGraphUpload(h_graph_exec: Handle, h_stream: Handle);
     fn cuGraphNodeSetEnabled(h_graph_exec: Handle, h_node: Handle, is_enabled: u32);
     fn cuGraphNodeGetEnabled(h_graph_exec: Handle, h_node: Handle, is_enabled: *mut u32);
+    fn cuArray3DCreate_v2(p_handle: *mut Handle, p_allocate_array: *const Array3D);
+    fn cuTexObjectCreate(
+        p_tex_object: *mut u64, p_res_desc: *const ResourceDesc, p_tex_desc: *const TextureDesc, p_res_view_desc: *const c_void
+    );
+    fn cuSurfObjectCreate(p_surf_object: *mut u64, p_res_desc: *const ResourceDesc);
     fn cuMemcpy2D_v2(p_copy: *const Memcpy2D);
     fn cuMemcpy2DAsync_v2(p_copy: *const Memcpy2D, h_stream: Handle);
     fn cuMemcpy2DUnaligned_v2(p_copy: *const Memcpy2D);

@@ -153,6 +153,54 @@ pub struct GraphInstantiateParams {
 /// `CUgraphNodeParams`: the type in the first four bytes, the parameters from byte 16 on.
 pub type GraphNodeParams = [u64; 32];
 
+/// `CUDA_ARRAY3D_DESCRIPTOR`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Array3D {
+    /// Elements of a row.
+    pub width: usize,
+    /// Rows.
+    pub height: usize,
+    /// Slices or layers.
+    pub depth: usize,
+    /// `CUarray_format`.
+    pub format: u32,
+    /// Channels of an element.
+    pub channels: u32,
+    /// `CUDA_ARRAY3D_LAYERED` and its kin.
+    pub flags: u32,
+}
+
+/// `CUDA_RESOURCE_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ResourceDesc {
+    /// `CUresourcetype`.
+    pub kind: u32,
+    /// A union: an array, or an address, format and channels in one word, and sizes.
+    pub resource: [u64; 16],
+    /// Reserved.
+    pub flags: u32,
+}
+
+/// `CUDA_TEXTURE_DESC`.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TextureDesc {
+    /// `CUaddress_mode` for x, y and z.
+    pub address_modes: [u32; 3],
+    /// `CUfilter_mode`.
+    pub filter: u32,
+    /// `CU_TRSF_READ_AS_INTEGER` and its kin.
+    pub flags: u32,
+    /// Of anisotropic filters and mipmapped arrays.
+    pub levels: [u32; 5],
+    /// The colour outside.
+    pub border: [f32; 4],
+    /// Reserved.
+    pub reserved: [u32; 12],
+}
+
 /// One side of `CUDA_MEMCPY2D`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default)]

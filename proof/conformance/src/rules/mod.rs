@@ -48,6 +48,7 @@ mod stream_queries;
 mod stream_values;
 mod streams;
 mod tensors;
+mod textures;
 
 /// All rules, family by family.
 pub fn all() -> impl Iterator<Item = &'static Rule> {
@@ -101,6 +102,7 @@ const FAMILIES: &[&[Rule]] = &[
     graph_updates::RULES,
     graph_memory::RULES,
     tensors::RULES,
+    textures::RULES,
 ];
 
 /// The rule `family::name`.

@@ -158,6 +158,18 @@ pub enum Fault {
         /// What is illegal.
         message: String,
     },
+    /// A surface instruction with `.trap` at coordinates outside of the surface.
+    #[error("{place}: {access} of {bytes} bytes outside of a surface: {message}")]
+    OutsideSurface {
+        /// Where.
+        place: FaultLocation,
+        /// Load or store.
+        access: Access,
+        /// Size of the access of one thread.
+        bytes: u32,
+        /// The coordinates and the extent.
+        message: String,
+    },
     /// A block executed more warp instructions than the launch allows: probably an endless loop.
     #[error(
         "{place}: one block has executed {budget} warp instructions and does not end: an endless loop, or a wait for \

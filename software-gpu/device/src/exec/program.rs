@@ -9,7 +9,7 @@ use super::cost::Class;
 use super::latencies::Latencies;
 use super::lower;
 use super::matrix::Multiplication;
-use super::memory::{Site, TensorCopy};
+use super::memory::{Fragment, Site, TensorCopy, TextureAccess};
 use super::op::{Op, Slot};
 use super::special_registers::Special;
 use super::warpgroup::WarpgroupMultiplication;
@@ -212,6 +212,10 @@ pub(super) struct Code {
     pub sites: Vec<Site>,
     pub multiplications: Vec<Multiplication>,
     pub tensor_copies: Vec<TensorCopy>,
+    /// Constants of texture and surface instructions.
+    pub textures: Vec<TextureAccess>,
+    /// Constants of `wmma.load` and `wmma.store`.
+    pub fragments: Vec<Fragment>,
     pub shuffles: Vec<SyncShuffle>,
     pub warpgroup_multiplications: Vec<WarpgroupMultiplication>,
     /// Size of a frame in bytes, a multiple of 64.

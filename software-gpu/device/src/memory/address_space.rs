@@ -6,6 +6,7 @@ use std::ptr::NonNull;
 use super::allocation::{Allocation, AllocationKind, Backing};
 use super::freed::Freed;
 use super::parts::{Parts, PoolAllocation};
+use crate::texture::Objects;
 
 /// Where device addresses start: above every address that a user process has on x86-64 and aarch64 with 48 bits.
 const DEVICE_WINDOW: u64 = 0x0001_0000_0000_0000;
@@ -52,6 +53,8 @@ pub struct AddressSpace {
     freed: Freed,
     removals: u64,
     maps_twice: bool,
+    /// Texture and surface objects: kernels reach them through the memory that they run on.
+    pub objects: Objects,
 }
 
 impl AddressSpace {
@@ -68,6 +71,7 @@ impl AddressSpace {
             freed: Freed::default(),
             removals: 0,
             maps_twice: false,
+            objects: Objects::default(),
         }
     }
 

@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use super::errors::CudaError;
 use super::types::{
-    CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUkernel, CUlibrary,
-    CUlinkState, CUmemoryPool, CUmodule, CUstream,
+    CUarray, CUcontext, CUevent, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUkernel,
+    CUlibrary, CUlinkState, CUmemoryPool, CUmodule, CUstream,
 };
 use crate::driver::reasons::Buried;
 
@@ -45,6 +45,7 @@ handles! {
     CUkernel = 7;
     CUlinkState = 8;
     CUmemoryPool = 9;
+    CUarray = 10;
     CUgraph = 16;
     CUgraphNode = 17;
     CUgraphExec = 18;

@@ -28,6 +28,7 @@ use crate::driver::streams::event;
 use crate::driver::streams::host_function;
 use crate::driver::streams::memory_values;
 use crate::driver::streams::stream;
+use crate::driver::textures::{array, array_copies, objects};
 
 /// The address of a function with the C ABI.
 struct FunctionAddress(*const c_void);
@@ -95,11 +96,7 @@ table! {
     peer: cuDeviceCanAccessPeer cuDeviceGetP2PAttribute cuCtxEnablePeerAccess cuCtxDisablePeerAccess cuMemcpyPeer
         cuMemcpyPeer_ptds cuMemcpyPeerAsync cuMemcpyPeerAsync_ptsz cuMemcpy3DPeer cuMemcpy3DPeer_ptds
         cuMemcpy3DPeerAsync cuMemcpy3DPeerAsync_ptsz;
-    unsupported: cuMemcpyDtoA_v2 cuMemcpyDtoA_v2_ptds cuMemcpyAtoD_v2 cuMemcpyAtoD_v2_ptds cuMemcpyHtoA_v2
-        cuMemcpyHtoA_v2_ptds cuMemcpyAtoH_v2 cuMemcpyAtoH_v2_ptds cuMemcpyAtoA_v2 cuMemcpyAtoA_v2_ptds
-        cuMemcpyHtoAAsync_v2 cuMemcpyHtoAAsync_v2_ptsz cuMemcpyAtoHAsync_v2 cuMemcpyAtoHAsync_v2_ptsz cuArrayCreate_v2
-        cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2 cuMipmappedArrayCreate
-        cuMipmappedArrayDestroy cuMipmappedArrayGetLevel cuArrayGetMemoryRequirements cuArrayGetPlane
+    unsupported: cuMipmappedArrayCreate cuMipmappedArrayDestroy cuMipmappedArrayGetLevel cuArrayGetMemoryRequirements cuArrayGetPlane
         cuArrayGetSparseProperties cuMipmappedArrayGetMemoryRequirements cuMipmappedArrayGetSparseProperties
         cuDeviceGetTexture1DLinearMaxWidth cuPointerSetAttribute cuFlushGPUDirectRDMAWrites
         cuDeviceGetHostAtomicCapabilities cuDeviceGetP2PAtomicCapabilities cuDeviceGetNvSciSyncAttributes
@@ -110,6 +107,12 @@ table! {
         cuMemPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
         cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz cuMemAdvise cuMemAdvise_v2
         cuMemRangeGetAttribute cuMemRangeGetAttributes cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
+    array: cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2;
+    array_copies: cuMemcpyDtoA_v2 cuMemcpyDtoA_v2_ptds cuMemcpyAtoD_v2 cuMemcpyAtoD_v2_ptds cuMemcpyHtoA_v2
+        cuMemcpyHtoA_v2_ptds cuMemcpyAtoH_v2 cuMemcpyAtoH_v2_ptds cuMemcpyAtoA_v2 cuMemcpyAtoA_v2_ptds
+        cuMemcpyHtoAAsync_v2 cuMemcpyHtoAAsync_v2_ptsz cuMemcpyAtoHAsync_v2 cuMemcpyAtoHAsync_v2_ptsz;
+    objects: cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc cuTexObjectGetTextureDesc
+        cuSurfObjectCreate cuSurfObjectDestroy cuSurfObjectGetResourceDesc;
     memset: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz cuMemsetD2D8_v2
         cuMemsetD2D8_v2_ptds cuMemsetD2D8Async cuMemsetD2D8Async_ptsz cuMemsetD16_v2 cuMemsetD16_v2_ptds
         cuMemsetD16Async cuMemsetD16Async_ptsz cuMemsetD2D16_v2 cuMemsetD2D16_v2_ptds cuMemsetD2D16Async
@@ -171,9 +174,7 @@ table! {
         cuMemUnmap cuIpcCloseMemHandle cuIpcGetEventHandle cuIpcGetMemHandle cuIpcOpenEventHandle cuIpcOpenMemHandle
         cuIpcOpenMemHandle_v2 cuMulticastAddDevice cuMulticastBindAddr cuMulticastBindMem cuMulticastCreate
         cuMulticastGetGranularity cuMulticastUnbind cuModuleGetSurfRef cuModuleGetTexRef cuParamSetTexRef
-        cuSurfObjectCreate cuSurfObjectDestroy cuSurfObjectGetResourceDesc cuSurfRefGetArray cuSurfRefSetArray
-        cuTexObjectCreate cuTexObjectDestroy cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc
-        cuTexObjectGetTextureDesc cuTexRefCreate cuTexRefDestroy cuTexRefGetAddress cuTexRefGetAddressMode
+        cuSurfRefGetArray cuSurfRefSetArray cuTexObjectGetResourceViewDesc cuTexRefCreate cuTexRefDestroy cuTexRefGetAddress cuTexRefGetAddressMode
         cuTexRefGetAddress_v2 cuTexRefGetArray cuTexRefGetBorderColor cuTexRefGetFilterMode cuTexRefGetFlags
         cuTexRefGetFormat cuTexRefGetMaxAnisotropy cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias
         cuTexRefGetMipmapLevelClamp cuTexRefGetMipmappedArray cuTexRefSetAddress cuTexRefSetAddress2D

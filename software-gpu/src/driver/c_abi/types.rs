@@ -61,6 +61,8 @@ handles! {
     CUgraphNode;
     /// An executable graph.
     CUgraphExec;
+    /// A CUDA array.
+    CUarray;
 }
 
 impl CUcontext {

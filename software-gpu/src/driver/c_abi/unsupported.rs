@@ -36,10 +36,8 @@ refuse! {
     "a multicast object":
         cuMulticastAddDevice cuMulticastBindAddr cuMulticastBindMem cuMulticastCreate cuMulticastGetGranularity
         cuMulticastUnbind;
-    "a texture or surface":
-        cuModuleGetSurfRef cuModuleGetTexRef cuParamSetTexRef cuSurfObjectCreate cuSurfObjectDestroy
-        cuSurfObjectGetResourceDesc cuSurfRefGetArray cuSurfRefSetArray cuTexObjectCreate cuTexObjectDestroy
-        cuTexObjectGetResourceDesc cuTexObjectGetResourceViewDesc cuTexObjectGetTextureDesc cuTexRefCreate
+    "a texture or surface reference":
+        cuModuleGetSurfRef cuModuleGetTexRef cuParamSetTexRef cuSurfRefGetArray cuSurfRefSetArray cuTexRefCreate
         cuTexRefDestroy cuTexRefGetAddress cuTexRefGetAddressMode cuTexRefGetAddress_v2 cuTexRefGetArray
         cuTexRefGetBorderColor cuTexRefGetFilterMode cuTexRefGetFlags cuTexRefGetFormat cuTexRefGetMaxAnisotropy
         cuTexRefGetMipmapFilterMode cuTexRefGetMipmapLevelBias cuTexRefGetMipmapLevelClamp cuTexRefGetMipmappedArray
@@ -47,6 +45,8 @@ refuse! {
         cuTexRefSetAddress_v2 cuTexRefSetArray cuTexRefSetBorderColor cuTexRefSetFilterMode cuTexRefSetFlags
         cuTexRefSetFormat cuTexRefSetMaxAnisotropy cuTexRefSetMipmapFilterMode cuTexRefSetMipmapLevelBias
         cuTexRefSetMipmapLevelClamp cuTexRefSetMipmappedArray;
+    "a view of a texture's resource":
+        cuTexObjectGetResourceViewDesc;
     "external memory or an external semaphore":
         cuDestroyExternalMemory cuDestroyExternalSemaphore cuExternalMemoryGetMappedBuffer
         cuExternalMemoryGetMappedMipmappedArray cuImportExternalMemory cuImportExternalSemaphore
@@ -83,12 +83,7 @@ refuse! {
         cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory cuLogsRegisterCallback cuLogsUnregisterCallback;
     "setting up the driver's profiler":
         cuProfilerInitialize;
-    "a copy of CUDA arrays":
-        cuMemcpyDtoA_v2 cuMemcpyDtoA_v2_ptds cuMemcpyAtoD_v2 cuMemcpyAtoD_v2_ptds cuMemcpyHtoA_v2 cuMemcpyHtoA_v2_ptds
-        cuMemcpyAtoH_v2 cuMemcpyAtoH_v2_ptds cuMemcpyAtoA_v2 cuMemcpyAtoA_v2_ptds cuMemcpyHtoAAsync_v2
-        cuMemcpyHtoAAsync_v2_ptsz cuMemcpyAtoHAsync_v2 cuMemcpyAtoHAsync_v2_ptsz;
-    "a CUDA array":
-        cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2
+    "a mipmapped array, or the memory of an array":
         cuMipmappedArrayCreate cuMipmappedArrayDestroy cuMipmappedArrayGetLevel cuArrayGetMemoryRequirements cuArrayGetPlane
         cuArrayGetSparseProperties cuMipmappedArrayGetMemoryRequirements cuMipmappedArrayGetSparseProperties
         cuDeviceGetTexture1DLinearMaxWidth;

@@ -20,7 +20,7 @@ use crate::exec::Observed;
 use crate::memory::Accesses;
 use crate::order::{
     Checker, ContextId, Description, EventId, Finding, HostAccess, HostClock, Locate,
-    OperationEpoch, OperationId, SourceLine, StreamId, StreamKind, ThreadId, ValueId, WaitId,
+    OperationEpoch, OperationId, StreamId, StreamKind, ThreadId, ValueId, WaitId,
 };
 use crate::reports::{self, ReportMode, Words};
 use crate::timeline::OpId;

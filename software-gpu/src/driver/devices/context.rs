@@ -376,6 +376,7 @@ fn destroy(call: &mut Call, context: CUcontext) -> Result<(), CudaError> {
     for other in call.contexts.iter_mut() {
         other.peers.remove(&context);
     }
+    call.destroy_textures_of(context);
     call.free_all_of(context);
     Ok(())
 }

@@ -105,7 +105,7 @@ pub(super) fn copy(
 ) -> Result<Action, CudaError> {
     let context = self::context(call, context)?;
     let request = Request::from(params);
-    let sides = call.sides("cuGraphAddMemcpyNode", &request)?;
+    let sides = call.sides(&request)?;
     let (to, from) = sides.ok_or(CudaError::InvalidValue)?;
     let mut copy = call.prepared(to, from);
     copy.node = Some(call.node_origin());

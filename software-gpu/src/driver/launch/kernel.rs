@@ -468,7 +468,7 @@ impl From<&Fault> for CudaError {
             | Fault::ExitedBlock { .. }
             | Fault::StackLimit { .. } => Self::IllegalAddress,
             Fault::Misaligned { .. } => Self::MisalignedAddress,
-            Fault::Trap { .. } => Self::LaunchFailed,
+            Fault::Trap { .. } | Fault::OutsideSurface { .. } => Self::LaunchFailed,
             Fault::Assert { .. } | Fault::Panic { .. } => Self::Assert,
             Fault::IllegalInstruction { .. } => Self::IllegalInstruction,
             Fault::InstructionBudget { .. } | Fault::BarrierDeadlock { .. } => Self::LaunchTimeout,

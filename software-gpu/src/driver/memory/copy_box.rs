@@ -10,7 +10,7 @@ use super::copy_params::{CUmemcpy2D, CUmemcpy2DSide, CUmemcpy3D, CUmemcpy3DSide}
 use super::transfer::Pointer;
 use crate::driver::c_abi::entry_point::entry_points;
 use crate::driver::c_abi::errors::CudaError;
-use crate::driver::c_abi::types::{CUdeviceptr, CUstream};
+use crate::driver::c_abi::types::{CUarray, CUdeviceptr, CUstream};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::driver::simulation::operation::Side;
@@ -21,9 +21,9 @@ use Mode::{Async, Sync};
 const MAX_PITCH: usize = 0x7fff_ffff;
 
 /// `CUmemorytype`.
-const HOST: c_uint = 1;
-const DEVICE: c_uint = 2;
-const ARRAY: c_uint = 3;
+pub(in crate::driver) const HOST: c_uint = 1;
+pub(in crate::driver) const DEVICE: c_uint = 2;
+pub(in crate::driver) const ARRAY: c_uint = 3;
 const UNIFIED: c_uint = 4;
 
 /// Defines entry points that take a pointer to a description: the synchronous ones and the others.
@@ -33,13 +33,13 @@ macro_rules! copies {
             $(
                 fn $sync | $sync_ptds as null (description: *const $description) {
                     // SAFETY: the caller passes null or a description.
-                    copy(stringify!($sync), Sync(null), unsafe { description.as_ref() }.map(Request::from))
+                    copy(Sync(null), unsafe { description.as_ref() }.map(Request::from))
                 }
             )+
             $(
                 fn $later | $later_ptsz as null (description: *const $description, stream: CUstream) {
                     // SAFETY: as above.
-                    copy(stringify!($later), Async(null, stream), unsafe { description.as_ref() }.map(Request::from))
+                    copy(Async(null, stream), unsafe { description.as_ref() }.map(Request::from))
                 }
             )+
         }
@@ -63,10 +63,12 @@ pub(in crate::driver) struct Request {
 }
 
 /// One side: a box's place in a larger one.
+#[derive(Clone, Copy)]
 pub(in crate::driver) struct Corner {
     pub(in crate::driver) memory_type: c_uint,
     pub(in crate::driver) host: *const c_void,
     pub(in crate::driver) device: CUdeviceptr,
+    pub(in crate::driver) array: CUarray,
     /// Bytes, rows and slices before the box.
     pub(in crate::driver) offset: [usize; 3],
     /// Bytes from row to row, 0 when not specified.
@@ -75,12 +77,16 @@ pub(in crate::driver) struct Corner {
     pub(in crate::driver) height: usize,
 }
 
-fn copy(name: &str, mode: Mode, request: Option<Request>) -> Result<(), CudaError> {
+/// Submits a copy of a box, and waits as its mode says.
+///
+/// # Errors
+/// Those of [`Call::sides`] and [`Call::copy`].
+pub(in crate::driver) fn copy(mode: Mode, request: Option<Request>) -> Result<(), CudaError> {
     let request = request.ok_or(CudaError::InvalidValue)?;
     call(Cost::Free, |call| {
         let stream = call.stream_of(mode)?;
         call.spend_in(stream, Cost::Copy);
-        match call.sides(name, &request)? {
+        match call.sides(&request)? {
             Some((to, from)) => {
                 call.within_reach(call.context()?, &[to.place, from.place])?;
                 call.copy(mode, stream, to, from)
@@ -94,23 +100,14 @@ impl Call {
     /// Both sides of a copy, destination first, or `None` when there is nothing to copy.
     ///
     /// # Errors
-    /// `CUDA_ERROR_INVALID_VALUE` for what the driver refuses; `CUDA_ERROR_NOT_SUPPORTED` for arrays.
+    /// `CUDA_ERROR_INVALID_VALUE` for what the driver refuses.
     pub(in crate::driver) fn sides(
         &self,
-        name: &str,
         request: &Request,
     ) -> Result<Option<(Side, Side)>, CudaError> {
         let Request { from, to, extent } = request;
-        for side in [from, to] {
-            match side.memory_type {
-                HOST | DEVICE | UNIFIED => {}
-                ARRAY => {
-                    crate::say!("software GPU: {name}: a CUDA array is not supported");
-                    return Err(CudaError::NotSupported);
-                }
-                _ => return Err(CudaError::InvalidValue),
-            }
-        }
+        let from = &self.in_memory(from, *extent)?;
+        let to = &self.in_memory(to, *extent)?;
         let sides = [to, from].map(|side| side.pitches(*extent));
         let [to_pitches, from_pitches] = sides;
         let (to_pitches, from_pitches) = (to_pitches?, from_pitches?);
@@ -123,6 +120,37 @@ impl Call {
             self.side(pointer, Rows { extent, pitches })
         };
         Ok(Some((side(to, to_pitches)?, side(from, from_pitches)?)))
+    }
+}
+
+impl Call {
+    /// The same side without an array: its rows lie one behind the other in device memory.
+    fn in_memory(&self, side: &Corner, extent: Extent) -> Result<Corner, CudaError> {
+        match side.memory_type {
+            HOST | DEVICE | UNIFIED => return Ok(*side),
+            ARRAY if side.array != CUarray(0) => {}
+            _ => return Err(CudaError::InvalidValue),
+        }
+        let image = &self.textures.arrays.get(side.array)?.image;
+        let size = [
+            image.row_bytes(),
+            image.extent[1].into(),
+            image.extent[2].into(),
+        ];
+        let box_size = [extent.width, extent.height, extent.depth];
+        for ((offset, count), size) in side.offset.into_iter().zip(box_size).zip(size) {
+            let end = offset.checked_add(count).map(|end| end as u64);
+            if end.is_none_or(|end| end > size) {
+                return Err(CudaError::InvalidValue);
+            }
+        }
+        Ok(Corner {
+            memory_type: DEVICE,
+            device: image.address,
+            pitch: image.row as usize,
+            height: image.extent[1] as usize,
+            ..*side
+        })
     }
 }
 
@@ -173,6 +201,7 @@ impl From<&CUmemcpy2DSide> for Corner {
             memory_type: side.memory_type,
             host: side.host,
             device: side.device,
+            array: CUarray(side.array),
             offset: [side.x_in_bytes, side.y, 0],
             pitch: side.pitch,
             height: 0,
@@ -186,6 +215,7 @@ impl From<&CUmemcpy3DSide> for Corner {
             memory_type: side.memory_type,
             host: side.host,
             device: side.device,
+            array: CUarray(side.array),
             offset: [side.x_in_bytes, side.y, side.z],
             pitch: side.pitch,
             height: side.height,

@@ -93,12 +93,12 @@ entry_points! {
 
     fn cuMemcpy3DPeer | cuMemcpy3DPeer_ptds as null (description: *const CUmemcpy3D) {
         // SAFETY: the caller passes null or a description.
-        copy_box("cuMemcpy3DPeer", Sync(null), unsafe { description.as_ref() })
+        copy_box(Sync(null), unsafe { description.as_ref() })
     }
 
     fn cuMemcpy3DPeerAsync | cuMemcpy3DPeerAsync_ptsz as null (description: *const CUmemcpy3D, stream: CUstream) {
         // SAFETY: as above.
-        copy_box("cuMemcpy3DPeerAsync", Async(null, stream), unsafe { description.as_ref() })
+        copy_box(Async(null, stream), unsafe { description.as_ref() })
     }
 }
 
@@ -125,7 +125,7 @@ fn copy(
 }
 
 /// A box. Contexts belong to sides of device memory alone.
-fn copy_box(name: &str, mode: Mode, description: Option<&CUmemcpy3D>) -> Result<(), CudaError> {
+fn copy_box(mode: Mode, description: Option<&CUmemcpy3D>) -> Result<(), CudaError> {
     /// `CU_MEMORYTYPE_HOST`.
     const HOST: c_uint = 1;
     let description = description.ok_or(CudaError::InvalidValue)?;
@@ -137,7 +137,7 @@ fn copy_box(name: &str, mode: Mode, description: Option<&CUmemcpy3D>) -> Result<
         let contexts: Vec<_> = on_device.map(|side| CUcontext(side.context)).collect();
         call.check_peers(contexts.iter().copied())?;
         let request = Request::from(description);
-        match call.sides(name, &request)? {
+        match call.sides(&request)? {
             Some((to, from)) => call.copy_between(mode, stream, to, from, contexts),
             None => Ok(()),
         }

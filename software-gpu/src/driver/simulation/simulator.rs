@@ -32,6 +32,7 @@ use crate::driver::streams::event::Event;
 use crate::driver::streams::stream::Stream;
 use crate::driver::streams::value_waits::ValueWaits;
 use crate::driver::streams::watched_values::WatchedValues;
+use crate::driver::textures::Textures;
 use crate::memory::AddressSpace;
 use crate::timeline::{OpId, Profile, Time, Timeline};
 
@@ -81,6 +82,7 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) links: Table<CUlinkState, LinkState>,
     /// The kernels of all libraries.
     pub(in crate::driver) kernels: Table<CUkernel, LibraryKernel>,
+    pub(in crate::driver) textures: Textures,
     pub(in crate::driver) graphs: Graphs,
     pub(in crate::driver) captures: Captures,
     pub(in crate::driver) activities: ActivityRecorder,
@@ -160,6 +162,7 @@ impl Simulator {
             libraries: Table::new(),
             links: Table::new(),
             kernels: Table::new(),
+            textures: Textures::new(),
             graphs: Graphs::default(),
             captures: Captures::default(),
             activities: ActivityRecorder::default(),

@@ -152,8 +152,14 @@ fn destinations(instruction: &Instruction) -> usize {
         "st" | "red" | "bra" | "brx" | "membar" | "fence" | "prefetch" | "prefetchu"
         | "nanosleep" | "trap" | "brkpt" | "pmevent" | "ret" | "exit" | "applypriority"
         | "discard" => 0,
+        "wmma" => usize::from(
+            instruction
+                .modifiers
+                .first()
+                .is_none_or(|name| name != "store"),
+        ),
         "wgmma" => usize::from(is_warpgroup_multiplication(instruction)),
-        "cp" | "griddepcontrol" | "setmaxnreg" | "stmatrix" => 0,
+        "cp" | "griddepcontrol" | "setmaxnreg" | "stmatrix" | "sust" => 0,
         "mbarrier" => {
             let operation = instruction.modifiers.first().map_or("", String::as_str);
             usize::from(!matches!(

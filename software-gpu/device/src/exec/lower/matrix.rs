@@ -14,7 +14,7 @@ use super::modifiers::Modifiers;
 use super::{Lowering, Result};
 
 /// 2048 multiply-adds, after as many cycles as an H200 takes for a chain of them.
-const MULTIPLICATION: Weight = Weight::new(Class::Mma, 1, 25);
+pub(super) const MULTIPLICATION: Weight = Weight::new(Class::Mma, 1, 25);
 
 impl Lowering<'_> {
     /// Matrix instructions, which all threads of a warp execute together.

@@ -5,7 +5,7 @@
 //! 3. [`registers`] gives registers their rows; those that hold one constant for a thread's whole life (parameters,
 //!    special registers, literals) share the constant's row, and the instruction that set them vanishes.
 //! 4. One module per section of the PTX ISA turns instructions into operations: [`integer`], [`bits`], [`float`], [`compare`],
-//!    [`convert`], [`moves`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`], [`mbarrier`], [`async_copy`], [`tensor_copy`], [`matrix`], [`warpgroup`],
+//!    [`convert`], [`moves`], [`load_store`], [`atomic`], [`warp_wide`], [`control`], [`cluster`], [`mbarrier`], [`async_copy`], [`tensor_copy`], [`texture`], [`matrix`], [`wmma`], [`warpgroup`],
 //!    [`miscellaneous`]. An instruction, modifier or type that is not named there is an error.
 //! 5. [`liveness`] says which rows must start as zero and how many registers a thread needs; [`schedule`] gives each block its modelled cycles.
 
@@ -38,9 +38,11 @@ mod registers;
 mod schedule;
 mod system_calls;
 mod tensor_copy;
+mod texture;
 mod tf32;
 mod warp_wide;
 mod warpgroup;
+mod wmma;
 
 use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
@@ -51,7 +53,7 @@ use crate::ptx::{Kernel, PtxError};
 use super::bytes_in_flight::wait_for_memory;
 use super::latencies::Latencies;
 use super::matrix::Multiplication;
-use super::memory::{Site, TensorCopy};
+use super::memory::{Fragment, Site, TensorCopy, TextureAccess};
 use super::op::{Handler, Op, Slot};
 use super::program::{
     BasicBlock, BlockBarrier, Code, Constant, ExecutableKernel, KernelProgram, SyncShuffle,
@@ -197,6 +199,8 @@ struct Lowering<'l> {
     sites: Vec<Site>,
     multiplications: Vec<Multiplication>,
     tensor_copies: Vec<TensorCopy>,
+    textures: Vec<TextureAccess>,
+    fragments: Vec<Fragment>,
     shuffles: Vec<SyncShuffle>,
     warpgroup_multiplications: Vec<WarpgroupMultiplication>,
     /// Registers of them, and whether none of these can be under way here: see `warpgroup`.
@@ -260,6 +264,8 @@ impl<'l> Lowering<'l> {
             sites: Vec::new(),
             multiplications: Vec::new(),
             tensor_copies: Vec::new(),
+            textures: Vec::new(),
+            fragments: Vec::new(),
             shuffles: Vec::new(),
             warpgroup_multiplications: Vec::new(),
             asynchronous: HashSet::new(),
@@ -314,6 +320,8 @@ impl<'l> Lowering<'l> {
             sites: self.sites,
             multiplications: self.multiplications,
             tensor_copies: self.tensor_copies,
+            textures: self.textures,
+            fragments: self.fragments,
             shuffles: self.shuffles,
             warpgroup_multiplications: self.warpgroup_multiplications,
             frame_bytes: self.frame_bytes,

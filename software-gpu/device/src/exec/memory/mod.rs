@@ -10,12 +10,13 @@
 //!
 //! `target` finds the memory behind an address and checks it, `lanes` that of a warp, whose addresses have a `pattern`;
 //! `equal` finds lanes with the same address; `cells` reads and writes elements and register cells; `load`, `store`,
-//! `atomic`, `copy`, `tensor_copy`, `mbarrier` and `matrix` are the handlers.
+//! `atomic`, `copy`, `tensor_copy`, `texture`, `fragment`, `mbarrier` and `matrix` are the handlers.
 
 mod atomic;
 mod cells;
 mod copy;
 mod equal;
+mod fragment;
 mod lanes;
 mod load;
 mod matrix;
@@ -25,6 +26,7 @@ mod pattern;
 mod store;
 mod target;
 mod tensor_copy;
+mod texture;
 
 use crate::ptx::ir::Space;
 
@@ -34,6 +36,7 @@ pub(super) use atomic::{Combination, Combine, atomic};
 pub(super) use copy::{
     announce_copies, commit_copies, copy_async, copy_bulk, wait_for_all_copies, wait_for_copies,
 };
+pub(super) use fragment::{Fragment, Matrix, REGISTERS, load_fragment, store_fragment};
 pub(super) use load::load;
 pub(super) use matrix::{load_tiles, store_tiles};
 pub(super) use mbarrier::{Update, test_mbarrier, update_mbarrier};
@@ -41,6 +44,7 @@ pub(super) use near::{NearLines, look_up_line};
 pub(super) use store::store;
 pub(super) use target::{Cached, lane_address};
 pub(super) use tensor_copy::{TensorCopy, copy_tensor};
+pub(super) use texture::{Elements, Operation, Outside, Query, TextureAccess, access_texture};
 
 /// Where generic addresses of shared memory start. The low half is the address in `.shared` space.
 pub(super) const SHARED_WINDOW: u64 = 0x00f0_0000_0000_0000;
