@@ -33,6 +33,7 @@ mod kernels;
 mod launch_attributes;
 mod lazy_loading;
 mod linking;
+mod managed;
 mod memory;
 mod memory_checker;
 mod model_page;

@@ -14,6 +14,9 @@ use crate::driver::launch::occupancy;
 use crate::driver::memory::allocation;
 use crate::driver::memory::copy;
 use crate::driver::memory::copy_box;
+use crate::driver::memory::managed::{
+    advice, allocation as managed_allocation, attributes as range_attributes, prefetch,
+};
 use crate::driver::memory::memset;
 use crate::driver::memory::peer;
 use crate::driver::memory::pointer;
@@ -67,7 +70,7 @@ table! {
     link: cuLinkCreate cuLinkCreate_v2 cuLinkAddData cuLinkAddData_v2 cuLinkAddFile cuLinkAddFile_v2 cuLinkComplete
         cuLinkDestroy;
     library: cuLibraryLoadData cuLibraryLoadFromFile cuLibraryUnload cuLibraryGetKernel cuLibraryGetKernelCount
-        cuLibraryEnumerateKernels cuLibraryGetModule cuLibraryGetGlobal cuKernelGetFunction cuKernelGetLibrary
+        cuLibraryEnumerateKernels cuLibraryGetModule cuLibraryGetGlobal cuLibraryGetManaged cuKernelGetFunction cuKernelGetLibrary
         cuKernelGetName cuKernelGetParamInfo cuKernelGetAttribute cuKernelSetAttribute cuKernelSetCacheConfig;
     function: cuFuncGetName cuFuncLoad cuFuncIsLoaded cuFuncGetAttribute cuFuncSetAttribute cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuFuncGetModule
         cuFuncGetParamInfo;
@@ -105,11 +108,13 @@ table! {
         cuDeviceGetHostAtomicCapabilities cuDeviceGetP2PAtomicCapabilities cuDeviceGetNvSciSyncAttributes
         cuMemcpyBatchAsync cuMemcpyBatchAsync_ptsz
         cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_ptsz
-        cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz cuMemAllocManaged cuMemPrefetchAsync
-        cuMemPrefetchAsync_ptsz cuMemPrefetchAsync_v2 cuMemPrefetchAsync_v2_ptsz cuMemPrefetchBatchAsync
-        cuMemPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
-        cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz cuMemAdvise cuMemAdvise_v2
-        cuMemRangeGetAttribute cuMemRangeGetAttributes cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
+        cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz
+        cuMemPrefetchBatchAsync cuMemPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
+        cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz;
+    managed_allocation: cuMemAllocManaged cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
+    prefetch: cuMemPrefetchAsync cuMemPrefetchAsync_ptsz cuMemPrefetchAsync_v2 cuMemPrefetchAsync_v2_ptsz;
+    advice: cuMemAdvise cuMemAdvise_v2;
+    range_attributes: cuMemRangeGetAttribute cuMemRangeGetAttributes;
     memset: cuMemsetD8_v2 cuMemsetD8_v2_ptds cuMemsetD8Async cuMemsetD8Async_ptsz cuMemsetD2D8_v2
         cuMemsetD2D8_v2_ptds cuMemsetD2D8Async cuMemsetD2D8Async_ptsz cuMemsetD16_v2 cuMemsetD16_v2_ptds
         cuMemsetD16Async cuMemsetD16Async_ptsz cuMemsetD2D16_v2 cuMemsetD2D16_v2_ptds cuMemsetD2D16Async
@@ -193,7 +198,7 @@ table! {
         cuCheckpointProcessRestore cuCheckpointProcessUnlock cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal
         cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal cuDeviceRegisterAsyncNotification
         cuDeviceUnregisterAsyncNotification cuLaunchCooperativeKernelMultiDevice
-        cuLibraryGetManaged cuLibraryGetUnifiedFunction cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
+        cuLibraryGetUnifiedFunction cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
         cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync cuParamSetSize cuParamSetf
         cuParamSeti cuParamSetv cuCtxRecordEvent cuCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
         cuLogsRegisterCallback cuLogsUnregisterCallback cuProfilerInitialize
