@@ -26,6 +26,7 @@ mod graph_memory;
 mod graph_order;
 mod graph_properties;
 mod graphs;
+mod grid_sync;
 mod host;
 mod host_accesses;
 mod images;

@@ -219,7 +219,8 @@ fn what_is_wrong_is_refused() {
 #[test]
 fn a_pointer_to_managed_memory_says_so() {
     let driver = Driver::new();
-    let (managed, pinned) = (allocate(64).unwrap(), driver.pinned(64).pointer() as u64);
+    let (managed, host) = (allocate(64).unwrap(), driver.pinned(64));
+    let pinned = host.pointer() as u64;
     let ask = |attribute: c_uint, address: u64| {
         let mut value: c_uint = 0;
         cu!(cuPointerGetAttribute(&mut value => *mut c_uint, attribute => c_uint, address => Address))

@@ -365,7 +365,10 @@ impl Simulator {
             .iter()
             .any(|f| f.name == "malloc" && f.body.is_none());
         let heap = allocates.then_some((exec::HEAP, exec::HEAP_BYTES, false));
-        for (name, bytes, managed) in placed.chain(heap) {
+        let workspace = exec::uses_grid_workspace(module);
+        let workspace =
+            workspace.then_some((exec::GRID_WORKSPACE, exec::GRID_WORKSPACE_BYTES, false));
+        for (name, bytes, managed) in placed.chain(heap).chain(workspace) {
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
             let allocated = match managed {
                 true => self.allocate_managed(context, bytes),
