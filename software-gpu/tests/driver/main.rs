@@ -44,6 +44,7 @@ mod pool_properties;
 mod pool_reports;
 mod pool_unlinked;
 mod pools;
+mod prepared_launches;
 mod profiles;
 mod programs;
 mod properties;

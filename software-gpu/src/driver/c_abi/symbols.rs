@@ -11,6 +11,7 @@ use crate::driver::graph;
 use crate::driver::launch::cluster;
 use crate::driver::launch::kernel;
 use crate::driver::launch::occupancy;
+use crate::driver::launch::prepared;
 use crate::driver::memory::allocation;
 use crate::driver::memory::copy;
 use crate::driver::memory::copy_box;
@@ -135,6 +136,8 @@ table! {
         cuEventRecordWithFlags_ptsz cuEventQuery cuEventSynchronize cuEventElapsedTime cuEventElapsedTime_v2;
     kernel: cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz cuLaunchCooperativeKernel
         cuLaunchCooperativeKernel_ptsz;
+    prepared: cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync
+        cuParamSetSize cuParamSetf cuParamSeti cuParamSetv;
     cluster: cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialClusterSize;
     graph: cuGraphCreate cuGraphDestroy cuGraphClone cuGraphNodeFindInClone cuGraphDestroyNode cuGraphInstantiate
         cuGraphInstantiate_v2 cuGraphInstantiateWithFlags cuGraphInstantiateWithParams
@@ -199,8 +202,7 @@ table! {
         cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal cuDeviceRegisterAsyncNotification
         cuDeviceUnregisterAsyncNotification cuLaunchCooperativeKernelMultiDevice
         cuLibraryGetUnifiedFunction cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
-        cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync cuParamSetSize cuParamSetf
-        cuParamSeti cuParamSetv cuCtxRecordEvent cuCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
+        cuCtxRecordEvent cuCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
         cuLogsRegisterCallback cuLogsUnregisterCallback cuProfilerInitialize
         cuGraphAddExternalSemaphoresSignalNode cuGraphAddExternalSemaphoresWaitNode
         cuGraphExternalSemaphoresSignalNodeGetParams cuGraphExternalSemaphoresSignalNodeSetParams

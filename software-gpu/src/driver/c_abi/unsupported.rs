@@ -74,9 +74,6 @@ refuse! {
         cuLibraryGetUnifiedFunction;
     "decompression":
         cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz;
-    "the launch API before cuLaunchKernel":
-        cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync cuParamSetSize cuParamSetf
-        cuParamSeti cuParamSetv;
     "an event of all work of a context":
         cuCtxRecordEvent cuCtxWaitEvent;
     "the driver's log":

@@ -105,7 +105,7 @@ pub(in crate::driver) struct Arguments {
     pub(in crate::driver) extra: *const *const c_void,
 }
 
-fn launch(
+pub(super) fn launch(
     null: NullStream,
     function: CUfunction,
     shape: Shape,
