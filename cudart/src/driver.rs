@@ -304,6 +304,7 @@ functions! {
     fn cuLaunchKernelEx(config: *const LaunchConfig, f: Handle, kernel_params: *mut *mut c_void, extra: *mut *mut c_void);
     fn cuLibraryEnumerateKernels(kernels: *mut Handle, num_kernels: u32, lib: Handle);
     fn cuLibraryGetGlobal(dptr: *mut Address, bytes: *mut usize, library: Handle, name: *const c_char);
+    fn cuLibraryGetManaged(dptr: *mut Address, bytes: *mut usize, library: Handle, name: *const c_char);
     fn cuLibraryGetKernel(p_kernel: *mut Handle, library: Handle, name: *const c_char);
     fn cuLibraryGetKernelCount(count: *mut u32, lib: Handle);
     fn cuLibraryLoadData(library: *mut Handle, code: *const c_void, jit_options: *mut u32, jit_options_values: *mut *mut c_void, num_jit_options: u32, library_options: *mut u32, library_option_values: *mut *mut c_void, num_library_options: u32);

@@ -38,6 +38,7 @@ mod graph;
 mod host_memory;
 mod launch;
 mod library;
+mod managed_variables;
 mod memory;
 mod occupancy;
 mod peer;

@@ -5,7 +5,7 @@
 //! library of the driver when the program first uses something in it. The driver chooses among the binary's images.
 
 use std::collections::BTreeMap;
-use std::ffi::{CStr, c_char, c_int, c_void};
+use std::ffi::{c_char, c_int, c_void};
 use std::ptr::null_mut;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -109,6 +109,24 @@ impl Registry {
         self.addresses.insert(handle as usize, address);
         Ok(handle)
     }
+}
+
+/// The `CUlibrary` of a fat binary, by its handle.
+///
+/// # Errors
+/// The error of loading it.
+pub(crate) fn library(binary: usize) -> Result<Handle> {
+    with(|registry| registry.library(binary))
+}
+
+/// Lets `address` stand for the variable `name` of a fat binary.
+pub(crate) fn register_variable(address: usize, binary: usize, name: usize, bytes: usize) {
+    let variable = Variable {
+        binary,
+        name,
+        bytes,
+    };
+    with(|registry| registry.variables.insert(address, variable));
 }
 
 fn load(image: *const c_void) -> Result<usize> {
@@ -283,35 +301,12 @@ extern "C" fn __cudaRegisterVar(
     _constant: c_int,
     _global: c_int,
 ) {
-    let variable = Variable {
-        binary: binary as usize,
-        name: name as usize,
+    register_variable(
+        host_variable as usize,
+        binary as usize,
+        name as usize,
         bytes,
-    };
-    with(|registry| registry.variables.insert(host_variable as usize, variable));
-}
-
-#[unsafe(no_mangle)]
-unsafe extern "C" fn __cudaRegisterManagedVar(
-    _binary: *mut *mut c_void,
-    _host_variable: *mut *mut c_void,
-    _device_address: *mut c_char,
-    name: *const c_char,
-    _external: c_int,
-    _bytes: usize,
-    _constant: c_int,
-    _global: c_int,
-) {
-    // SAFETY: nvcc's code passes a string.
-    let name = unsafe { CStr::from_ptr(name) }.to_string_lossy();
-    say(&format!(
-        "the variable {name} is __managed__, which this library does not support: the program cannot read it"
-    ));
-}
-
-#[unsafe(no_mangle)]
-extern "C" fn __cudaInitModule(_binary: *mut *mut c_void) -> c_char {
-    0
+    );
 }
 
 /// The handle is the address itself: it is looked up at the launch, whose error the program then sees.

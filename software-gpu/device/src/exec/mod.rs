@@ -52,7 +52,7 @@ pub use cost::{BlockCost, Class, Coupling, GridCost};
 pub use fault::{Access, Fault, FaultLocation, Nearest};
 pub use grid::{Grid, execute, execute_checked};
 pub use latencies::Latencies;
-pub use lower::{HEAP, HEAP_BYTES};
+pub use lower::{GRID_WORKSPACE, GRID_WORKSPACE_BYTES, HEAP, HEAP_BYTES, uses_grid_workspace};
 pub use program::{Executable, ExecutableKernel};
 pub use touched::{Touch, Touched};
 pub use watch::{

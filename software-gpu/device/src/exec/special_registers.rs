@@ -32,6 +32,8 @@ pub(super) enum Special {
     LaneMaskGreaterEqual,
     DynamicShared,
     TotalShared,
+    /// Half of the address of the grid's workspace in a cooperative launch, else 0: `%envreg1` and `%envreg2`.
+    GridWorkspace(u32),
 }
 
 /// A special register that changes while a thread runs.
@@ -143,6 +145,7 @@ impl Special {
             Self::LaneMaskGreaterEqual => lanes(|lane| !((1 << lane) - 1)),
             Self::DynamicShared => all(grid.dynamic_shared_bytes),
             Self::TotalShared => all(cx.shared_bytes),
+            Self::GridWorkspace(half) => all(if grid.cooperative { half } else { 0 }),
         }
     }
 }

@@ -165,6 +165,9 @@ pub struct Variable {
     pub linkage: Linkage,
     /// Declared `.extern`: no storage here. In `.shared` space that means dynamic shared memory.
     pub external: bool,
+    /// Declared `.attribute(.managed)`: in memory that the host reads and writes at the same address (PTX ISA, section "Variable and
+    /// Function Attribute Directive: .attribute").
+    pub managed: bool,
     /// Initial bytes; shorter than `bytes` when the rest is zero.
     pub data: Vec<u8>,
     /// Addresses to be stored into the initial bytes.

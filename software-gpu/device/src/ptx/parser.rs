@@ -448,7 +448,8 @@ impl<'a> Parser<'a> {
 
     /// The words between the space and the name of a declaration: alignment, type, pointer attributes.
     pub fn declaration(&mut self) -> Result<Declaration> {
-        let (mut align, mut kind, mut pointer, mut vector) = (None, None, false, 1);
+        let (mut align, mut kind, mut pointer, mut vector, mut managed) =
+            (None, None, false, 1, false);
         while let Token::Dotted(word) = self.peek() {
             let lexeme = self.next();
             match word {
@@ -463,6 +464,15 @@ impl<'a> Parser<'a> {
                     }
                     // After `.ptr` it describes the memory pointed to.
                     align = if pointer { align } else { Some(value as u32) };
+                }
+                "attribute" => {
+                    self.expect('(')?;
+                    let attribute = self.next();
+                    match attribute.token {
+                        Token::Dotted("managed") => managed = true,
+                        _ => return Err(self.refused(attribute, "this attribute of a variable")),
+                    }
+                    self.expect(')')?;
                 }
                 "ptr" => pointer = true,
                 "global" | "const" | "shared" | "local" if pointer => {}
@@ -485,6 +495,7 @@ impl<'a> Parser<'a> {
             kind,
             vector,
             align: align.unwrap_or(bytes.max(1)),
+            managed,
         })
     }
 
@@ -534,6 +545,7 @@ impl<'a> Parser<'a> {
                 .unwrap_or(u64::MAX),
             linkage: Linkage::Local,
             external,
+            managed: declaration.managed,
             data: Vec::new(),
             relocations: Vec::new(),
             line,
@@ -713,6 +725,8 @@ pub(super) struct Declaration {
     /// Elements of a vector, or 1.
     pub vector: u32,
     pub align: u32,
+    /// `.attribute(.managed)`.
+    pub managed: bool,
 }
 
 /// The state space called `word`.

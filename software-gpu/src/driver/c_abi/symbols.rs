@@ -11,9 +11,13 @@ use crate::driver::graph;
 use crate::driver::launch::cluster;
 use crate::driver::launch::kernel;
 use crate::driver::launch::occupancy;
+use crate::driver::launch::prepared;
 use crate::driver::memory::allocation;
 use crate::driver::memory::copy;
 use crate::driver::memory::copy_box;
+use crate::driver::memory::managed::{
+    advice, allocation as managed_allocation, attributes as range_attributes, prefetch,
+};
 use crate::driver::memory::memset;
 use crate::driver::memory::peer;
 use crate::driver::memory::pointer;
@@ -68,7 +72,7 @@ table! {
     link: cuLinkCreate cuLinkCreate_v2 cuLinkAddData cuLinkAddData_v2 cuLinkAddFile cuLinkAddFile_v2 cuLinkComplete
         cuLinkDestroy;
     library: cuLibraryLoadData cuLibraryLoadFromFile cuLibraryUnload cuLibraryGetKernel cuLibraryGetKernelCount
-        cuLibraryEnumerateKernels cuLibraryGetModule cuLibraryGetGlobal cuKernelGetFunction cuKernelGetLibrary
+        cuLibraryEnumerateKernels cuLibraryGetModule cuLibraryGetGlobal cuLibraryGetManaged cuKernelGetFunction cuKernelGetLibrary
         cuKernelGetName cuKernelGetParamInfo cuKernelGetAttribute cuKernelSetAttribute cuKernelSetCacheConfig;
     function: cuFuncGetName cuFuncLoad cuFuncIsLoaded cuFuncGetAttribute cuFuncSetAttribute cuFuncSetCacheConfig cuFuncSetSharedMemConfig cuFuncGetModule
         cuFuncGetParamInfo;
@@ -102,11 +106,13 @@ table! {
         cuDeviceGetHostAtomicCapabilities cuDeviceGetP2PAtomicCapabilities cuDeviceGetNvSciSyncAttributes
         cuMemcpyBatchAsync cuMemcpyBatchAsync_ptsz
         cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_ptsz
-        cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz cuMemAllocManaged cuMemPrefetchAsync
-        cuMemPrefetchAsync_ptsz cuMemPrefetchAsync_v2 cuMemPrefetchAsync_v2_ptsz cuMemPrefetchBatchAsync
-        cuMemPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
-        cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz cuMemAdvise cuMemAdvise_v2
-        cuMemRangeGetAttribute cuMemRangeGetAttributes cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
+        cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz
+        cuMemPrefetchBatchAsync cuMemPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
+        cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz;
+    managed_allocation: cuMemAllocManaged cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
+    prefetch: cuMemPrefetchAsync cuMemPrefetchAsync_ptsz cuMemPrefetchAsync_v2 cuMemPrefetchAsync_v2_ptsz;
+    advice: cuMemAdvise cuMemAdvise_v2;
+    range_attributes: cuMemRangeGetAttribute cuMemRangeGetAttributes;
     array: cuArrayCreate_v2 cuArray3DCreate_v2 cuArrayDestroy cuArrayGetDescriptor_v2 cuArray3DGetDescriptor_v2;
     array_copies: cuMemcpyDtoA_v2 cuMemcpyDtoA_v2_ptds cuMemcpyAtoD_v2 cuMemcpyAtoD_v2_ptds cuMemcpyHtoA_v2
         cuMemcpyHtoA_v2_ptds cuMemcpyAtoH_v2 cuMemcpyAtoH_v2_ptds cuMemcpyAtoA_v2 cuMemcpyAtoA_v2_ptds
@@ -133,6 +139,8 @@ table! {
         cuEventRecordWithFlags_ptsz cuEventQuery cuEventSynchronize cuEventElapsedTime cuEventElapsedTime_v2;
     kernel: cuLaunchKernel cuLaunchKernel_ptsz cuLaunchKernelEx cuLaunchKernelEx_ptsz cuLaunchCooperativeKernel
         cuLaunchCooperativeKernel_ptsz;
+    prepared: cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync
+        cuParamSetSize cuParamSetf cuParamSeti cuParamSetv;
     cluster: cuOccupancyMaxActiveClusters cuOccupancyMaxPotentialClusterSize;
     graph: cuGraphCreate cuGraphDestroy cuGraphClone cuGraphNodeFindInClone cuGraphDestroyNode cuGraphInstantiate
         cuGraphInstantiate_v2 cuGraphInstantiateWithFlags cuGraphInstantiateWithParams
@@ -194,9 +202,8 @@ table! {
         cuCheckpointProcessRestore cuCheckpointProcessUnlock cuCoredumpGetAttribute cuCoredumpGetAttributeGlobal
         cuCoredumpSetAttribute cuCoredumpSetAttributeGlobal cuDeviceRegisterAsyncNotification
         cuDeviceUnregisterAsyncNotification cuLaunchCooperativeKernelMultiDevice
-        cuLibraryGetManaged cuLibraryGetUnifiedFunction cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
-        cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync cuParamSetSize cuParamSetf
-        cuParamSeti cuParamSetv cuCtxRecordEvent cuCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
+        cuLibraryGetUnifiedFunction cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz
+        cuCtxRecordEvent cuCtxWaitEvent cuLogsCurrent cuLogsDumpToFile cuLogsDumpToMemory
         cuLogsRegisterCallback cuLogsUnregisterCallback cuProfilerInitialize
         cuGraphAddExternalSemaphoresSignalNode cuGraphAddExternalSemaphoresWaitNode
         cuGraphExternalSemaphoresSignalNodeGetParams cuGraphExternalSemaphoresSignalNodeSetParams

@@ -70,13 +70,10 @@ refuse! {
         cuDeviceRegisterAsyncNotification cuDeviceUnregisterAsyncNotification;
     "a cooperative launch on several devices":
         cuLaunchCooperativeKernelMultiDevice;
-    "managed memory or a unified function of a library":
-        cuLibraryGetManaged cuLibraryGetUnifiedFunction;
+    "a unified function of a library":
+        cuLibraryGetUnifiedFunction;
     "decompression":
         cuMemBatchDecompressAsync cuMemBatchDecompressAsync_ptsz;
-    "the launch API before cuLaunchKernel":
-        cuFuncSetBlockShape cuFuncSetSharedSize cuLaunch cuLaunchGrid cuLaunchGridAsync cuParamSetSize cuParamSetf
-        cuParamSeti cuParamSetv;
     "an event of all work of a context":
         cuCtxRecordEvent cuCtxWaitEvent;
     "the driver's log":
@@ -112,11 +109,9 @@ refuse! {
     "a batch of copies":
         cuMemcpyBatchAsync cuMemcpyBatchAsync_ptsz cuMemcpyBatchAsync_v2 cuMemcpyBatchAsync_v2_ptsz
         cuMemcpy3DBatchAsync cuMemcpy3DBatchAsync_ptsz cuMemcpy3DBatchAsync_v2 cuMemcpy3DBatchAsync_v2_ptsz;
-    "managed memory":
-        cuMemAllocManaged cuMemPrefetchAsync cuMemPrefetchAsync_ptsz cuMemPrefetchAsync_v2 cuMemPrefetchAsync_v2_ptsz
+    "a batch of prefetches, discarding managed memory":
         cuMemPrefetchBatchAsync cuMemPrefetchBatchAsync_ptsz cuMemDiscardBatchAsync cuMemDiscardBatchAsync_ptsz
-        cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz cuMemAdvise cuMemAdvise_v2
-        cuMemRangeGetAttribute cuMemRangeGetAttributes cuStreamAttachMemAsync cuStreamAttachMemAsync_ptsz;
+        cuMemDiscardAndPrefetchBatchAsync cuMemDiscardAndPrefetchBatchAsync_ptsz;
 }
 
 fn refused(name: &'static str, what: &str) -> CUresult {

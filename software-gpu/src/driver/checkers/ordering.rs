@@ -499,6 +499,8 @@ impl Operation {
             Effect::WaitValue(wait) => format!("wait for a value at {:#x}", wait.value.address),
             Effect::WriteValue(value) => format!("write of a value at {:#x}", value.address),
             Effect::Mark | Effect::Upload => "launch of a graph".to_owned(),
+            Effect::Prefetch(prefetch) => format!("prefetch of {} bytes", prefetch.bytes),
+            Effect::Attach => "attachment of managed memory".to_owned(),
             Effect::Allocate(memory) => format!("allocation of {} bytes", memory.bytes),
             Effect::Free(memory) => format!("free of {} bytes", memory.bytes),
         };

@@ -6,7 +6,7 @@ use std::thread;
 
 use super::attributes::LaunchAttributes;
 use super::cluster;
-use super::host_link::HostShares;
+use super::host_link::{HostShares, migration_cycles};
 use super::parameters;
 use super::readable;
 use crate::activity;
@@ -105,7 +105,7 @@ pub(in crate::driver) struct LaunchArguments {
     pub(in crate::driver) extra: *const *const c_void,
 }
 
-fn launch(
+pub(super) fn launch(
     null: NullStream,
     function: CUfunction,
     shape: LaunchExtents,
@@ -361,12 +361,15 @@ impl Simulator {
 
     /// What the kernel costs with what the device's L2 cache holds.
     fn cached(&mut self, device: usize, cost: GridCost) -> KernelCost {
+        let blocks = cost.runs.iter().map(|(count, _)| count).sum();
+        let migrated = self.managed.touched(device, &cost.touched);
+        let managed = &mut self.managed;
+        let host = HostShares::of(&cost.touched, |granule| managed.is_on(device, granule));
         let device = &mut self.devices[device];
         let misses = device.cache.run(&cost);
-        let host = HostShares::of(&cost.touched);
-        let blocks = cost.runs.iter().map(|(count, _)| count).sum();
+        let migration = migration_cycles(migrated, blocks, &device.profile);
         let runs = cost.runs.iter().map(|(count, block)| {
-            let link_cycles = host.cycles(block, blocks, &device.profile);
+            let link_cycles = migration + host.cycles(block, blocks, &device.profile);
             (*count, block_time(block, misses, link_cycles))
         });
         KernelCost {

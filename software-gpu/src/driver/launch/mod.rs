@@ -7,4 +7,5 @@ mod host_link;
 pub(super) mod kernel;
 pub(super) mod occupancy;
 pub(super) mod parameters;
+pub(super) mod prepared;
 mod readable;

@@ -35,6 +35,8 @@ pub(in crate::driver) enum Origin {
     Host(c_uint),
     /// `cuMemHostRegister`.
     Registered(c_uint),
+    /// `cuMemAllocManaged`, or a module's managed variable.
+    Managed,
 }
 
 entry_points! {
@@ -86,7 +88,9 @@ entry_points! {
             if call.free_of_pool(address) || call.free_of_graph_by_host(address) {
                 return Ok(());
             }
-            call.freeable(address)?;
+            if !call.managed.starts_at(address) {
+                call.freeable(address)?;
+            }
             call.synchronize_users(context, address)?;
             let (_, served) = call.free(address);
             call.spend(Cost::Allocation(served));
@@ -274,9 +278,10 @@ impl Simulator {
         let bytes = self.memory.find(address).map_or(0, |found| found.len());
         if let Some(owned) = self.owned.remove(&address) {
             self.host_accesses.freed(address);
+            self.managed.remove(address);
             self.memory.free(address, owned.kind);
             let name = match owned.origin {
-                Origin::Device => "cuMemFree",
+                Origin::Device | Origin::Managed => "cuMemFree",
                 Origin::Host(_) | Origin::Registered(_) => "cuMemFreeHost",
             };
             self.note_free(name, address, bytes);

@@ -6,6 +6,7 @@ pub(super) mod boxes;
 pub(super) mod copy;
 pub(super) mod copy_box;
 pub(super) mod copy_params;
+pub(super) mod managed;
 pub(super) mod memset;
 pub(super) mod peer;
 pub(super) mod pointer;

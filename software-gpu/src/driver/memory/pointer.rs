@@ -68,6 +68,7 @@ fn value(
     address: CUdeviceptr,
 ) -> Result<AttributeValue, CudaError> {
     let on_host = allocation.kind() == AllocationKind::PageLocked;
+    let is_managed = call.managed.starts_at(allocation.base());
     let pool = call.pools.allocation_at(address);
     let (base, bytes) = match pool {
         Some((base, found)) => (base, found.bytes),
@@ -79,7 +80,7 @@ fn value(
                 .get(&allocation.base())
                 .map_or(0, |owned| owned.context.0 as u64),
         ),
-        2 => AttributeValue::Int(if on_host {
+        2 => AttributeValue::Int(if on_host && !is_managed {
             MEMORY_TYPE_HOST
         } else {
             MEMORY_TYPE_DEVICE
@@ -88,7 +89,7 @@ fn value(
         4 if on_host => AttributeValue::Word(address),
         6 => AttributeValue::Bool(false),
         7 => AttributeValue::Word(base),
-        8 => AttributeValue::Bool(false),
+        8 => AttributeValue::Bool(is_managed),
         9 => AttributeValue::Int(match allocation.device() {
             Some(device) => device as c_uint,
             None => owner_device(call, allocation),

@@ -9,6 +9,7 @@ use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUcontext, CUfunction, CUmodule, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
+use crate::driver::launch::prepared::Prepared;
 use crate::driver::simulation::simulator::Simulator;
 use crate::exec::{Executable, ExecutableKernel};
 use crate::timeline::profile::DeviceProfile;
@@ -47,6 +48,8 @@ pub(in crate::driver) struct LoadedFunction {
     required_cluster: [c_uint; 3],
     non_portable_cluster: bool,
     cluster_policy: c_uint,
+    /// For `cuLaunchGrid`.
+    prepared: Prepared,
 }
 
 impl LoadedFunction {
@@ -70,7 +73,12 @@ impl LoadedFunction {
             required_cluster: [0; 3],
             non_portable_cluster: false,
             cluster_policy: 0,
+            prepared: Prepared::default(),
         }
+    }
+
+    pub(in crate::driver) fn prepared_mut(&mut self) -> &mut Prepared {
+        &mut self.prepared
     }
 
     /// The cluster that every launch has: by `.reqnctapercluster`, or by attributes that were set.

@@ -16,6 +16,7 @@ use crate::driver::c_abi::types::{
 };
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
+use crate::driver::reasons::because;
 use crate::exec::{Executable, Latencies};
 use crate::ptx::Module;
 
@@ -127,6 +128,27 @@ entry_points! {
             let context = call.context()?;
             let module = call.module_of(library, context)?;
             let (base, len) = call.modules.get(module)?.required_global(&name)?;
+            address.set_if_wanted(base);
+            bytes.set_if_wanted(len);
+            Ok(())
+        })
+    }
+
+    /// A managed variable: `CUDA_ERROR_NOT_FOUND` for another one.
+    fn cuLibraryGetManaged(address: Out<CUdeviceptr>, bytes: Out<usize>, library: CUlibrary, name: *const c_char) {
+        // SAFETY: the caller passes null or a string.
+        let name = unsafe { text(name) }?;
+        call(Cost::Other, |call| {
+            let context = call.context()?;
+            let module = call.module_of(library, context)?;
+            let (base, len) = call.modules.get(module)?.required_global(&name)?;
+            if !call.managed.starts_at(base) {
+                return Err(because(
+                    CudaError::NotFound,
+                    format!("the variable `{name}` is not managed"),
+                    "declare it __managed__, or ask for it with cuLibraryGetGlobal",
+                ));
+            }
             address.set_if_wanted(base);
             bytes.set_if_wanted(len);
             Ok(())

@@ -29,6 +29,7 @@ const CUBIN: c_uint = 0;
 const PTX: c_uint = 1;
 const FAT_BINARY: c_uint = 2;
 const OBJECT: c_uint = 3;
+const LIBRARY: c_uint = 4;
 const NVVM: c_uint = 5;
 
 /// A link under way.
@@ -197,12 +198,16 @@ fn check_kind(kind: c_uint, data: &[u8]) -> Result<(), Refusal> {
         PTX | FAT_BINARY => return Ok(()),
         CUBIN if data.starts_with(MARK.as_bytes()) => return Ok(()),
         CUBIN => (CudaError::NoBinaryForGpu, "machine code"),
-        OBJECT..=NVVM => (CudaError::NotSupported, "an object, a library or NVVM"),
+        LIBRARY => (
+            CudaError::NotSupported,
+            "a library, such as libcudadevrt.a of dynamic parallelism,",
+        ),
+        OBJECT..=NVVM => (CudaError::NotSupported, "an object or NVVM"),
         _ => return Err(CudaError::InvalidValue.into()),
     };
     Err(Refusal::new(
         error,
-        format!("cuLinkAddData: linking {what} is not supported"),
+        format!("cuLinkAddData: linking {what} is not supported: pass PTX instead"),
     ))
 }
 

@@ -356,18 +356,27 @@ impl Simulator {
     fn place_globals(&mut self, context: CUcontext, module: &Module) -> Result<Globals, Refusal> {
         let mut globals = Globals::new();
         let placed = module.globals.iter().filter(|variable| is_placed(variable));
-        let placed = placed.map(|variable| (variable.name.as_str(), variable.bytes.max(1)));
+        let placed = placed.map(|variable| {
+            let bytes = variable.bytes.max(1);
+            (variable.name.as_str(), bytes, variable.managed)
+        });
         let allocates = module
             .functions
             .iter()
             .any(|f| f.name == "malloc" && f.body.is_none());
-        let heap = allocates.then_some((exec::HEAP, exec::HEAP_BYTES));
-        for (name, bytes) in placed.chain(heap) {
+        let heap = allocates.then_some((exec::HEAP, exec::HEAP_BYTES, false));
+        let workspace = exec::uses_grid_workspace(module);
+        let workspace =
+            workspace.then_some((exec::GRID_WORKSPACE, exec::GRID_WORKSPACE_BYTES, false));
+        for (name, bytes, managed) in placed.chain(heap).chain(workspace) {
             let bytes = usize::try_from(bytes).unwrap_or(usize::MAX);
-            match self
-                .allocate_device(context, bytes, AllocationKind::ModuleGlobal)
-                .map(|(address, _)| address)
-            {
+            let allocated = match managed {
+                true => self.allocate_managed(context, bytes),
+                false => self
+                    .allocate_device(context, bytes, AllocationKind::ModuleGlobal)
+                    .map(|(address, _)| address),
+            };
+            match allocated {
                 Ok(address) => {
                     globals.insert(name.to_owned(), (address, bytes));
                 }

@@ -249,6 +249,8 @@ impl Simulator {
             | Effect::Wait
             | Effect::Mark
             | Effect::Upload
+            | Effect::Prefetch(_)
+            | Effect::Attach
             | Effect::Allocate(_)
             | Effect::Free(_) => {}
         }
@@ -285,7 +287,13 @@ impl Simulator {
             }
             Effect::Set(set) => (Kind::Set, "", set.rows.bytes().unwrap_or(0) as u64, false),
             Effect::HostFunction(_) => (Kind::HostFunction, "", 0, false),
-            Effect::Record(_)
+            Effect::Prefetch(prefetch) if prefetch.bytes > 0 => {
+                let name = "prefetch of managed memory";
+                (Kind::from(prefetch.kind), name, prefetch.bytes, false)
+            }
+            Effect::Prefetch(_)
+            | Effect::Attach
+            | Effect::Record(_)
             | Effect::Wait
             | Effect::WaitValue(_)
             | Effect::WriteValue(_)

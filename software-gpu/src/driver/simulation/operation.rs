@@ -9,6 +9,7 @@ use crate::driver::c_abi::types::{
 };
 use crate::driver::launch::kernel::Launch;
 use crate::driver::memory::boxes::Rows;
+use crate::driver::memory::managed::Prefetch;
 use crate::driver::memory::pools::StreamOrdered;
 use crate::driver::streams::memory_values::{Value, ValueWait};
 use crate::memory::{Accesses, ByteRanges, is_device_address};
@@ -46,6 +47,10 @@ pub(in crate::driver) enum Effect {
     WaitValue(ValueWait),
     /// `cuStreamWriteValue32`, `cuStreamWriteValue64`.
     WriteValue(Value),
+    /// `cuMemPrefetchAsync`.
+    Prefetch(Prefetch),
+    /// `cuStreamAttachMemAsync`.
+    Attach,
 }
 
 /// A copy of rows of bytes.
@@ -209,7 +214,11 @@ impl Effect {
     pub(in crate::driver) fn is_recorded(&self) -> bool {
         matches!(
             self,
-            Self::Kernel(_) | Self::Copy(_) | Self::Set(_) | Self::HostFunction(_)
+            Self::Kernel(_)
+                | Self::Copy(_)
+                | Self::Set(_)
+                | Self::HostFunction(_)
+                | Self::Prefetch(Prefetch { bytes: 1.., .. })
         )
     }
 
@@ -228,9 +237,21 @@ impl Effect {
             },
             Self::HostFunction(_) => OperationStage::HostFunction,
             Self::WaitValue(_) => OperationStage::ValueWait,
-            Self::Record(_) | Self::Wait | Self::Mark | Self::WriteValue(_) => {
-                OperationStage::Marker
-            }
+            Self::Prefetch(Prefetch {
+                kind,
+                bytes: bytes @ 1..,
+            }) => OperationStage::Copy {
+                kind: *kind,
+                bytes: *bytes,
+                rows: 1,
+                pageable: false,
+            },
+            Self::Record(_)
+            | Self::Wait
+            | Self::Mark
+            | Self::WriteValue(_)
+            | Self::Prefetch(_)
+            | Self::Attach => OperationStage::Marker,
             Self::Upload => OperationStage::Upload,
             Self::Allocate(_) | Self::Free(_) => OperationStage::Note,
         }

@@ -21,6 +21,7 @@ use crate::driver::graph::{Captures, Graphs};
 use crate::driver::host::threads::HostThreads;
 use crate::driver::host_accesses::HostAccesses;
 use crate::driver::memory::allocation::Owned;
+use crate::driver::memory::managed::ManagedMemory;
 use crate::driver::memory::pools::Pools;
 use crate::driver::memory::small::SmallMemory;
 use crate::driver::modules::function::LoadedFunction;
@@ -70,6 +71,8 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) contexts: Table<CUcontext, Context>,
     /// What was allocated, by address.
     pub(in crate::driver) owned: BTreeMap<u64, Owned>,
+    /// Where the pages of managed memory are.
+    pub(in crate::driver) managed: ManagedMemory,
     pub(in crate::driver) small: SmallMemory,
     /// Where memory was freed.
     pub(in crate::driver) frees: Frees,
@@ -153,6 +156,7 @@ impl Simulator {
             contexts: Table::new(),
             owned: BTreeMap::new(),
             pools: Pools::default(),
+            managed: ManagedMemory::default(),
             small: SmallMemory::default(),
             frees: Frees::default(),
             streams: Table::new(),

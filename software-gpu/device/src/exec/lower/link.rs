@@ -172,6 +172,11 @@ impl<'m> LinkedKernel<'m> {
         (self.global_addresses)(super::super::HEAP)
     }
 
+    /// Where the workspace of a cooperative grid is.
+    pub fn grid_workspace(&self) -> Option<u64> {
+        (self.global_addresses)(super::super::GRID_WORKSPACE)
+    }
+
     /// The address of a shared variable declared in function `source`.
     pub fn shared_in(&self, source: &FunctionSource<'_>, name: &'m str) -> Option<u64> {
         let index = self

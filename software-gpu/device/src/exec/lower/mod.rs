@@ -21,6 +21,7 @@ mod convert;
 mod float;
 mod float8;
 mod flow;
+mod grid_workspace;
 mod half_float;
 mod instruction;
 mod integer;
@@ -63,6 +64,7 @@ use super::program::{
 use super::warpgroup::WarpgroupMultiplication;
 
 use flow::{End, Raw};
+pub use grid_workspace::{GRID_WORKSPACE, GRID_WORKSPACE_BYTES, uses_grid_workspace};
 use link::LinkedKernel;
 use schedule::Schedule;
 pub use system_calls::{HEAP, HEAP_BYTES};

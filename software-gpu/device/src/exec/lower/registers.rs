@@ -115,7 +115,7 @@ impl<'l> Lowering<'l> {
     fn constant_operand(&self, operand: &Operand, kind: Type) -> Option<Value> {
         match operand {
             Operand::Register(register) => self.aliases.get(register).copied(),
-            Operand::Special(name) if kind.bytes() == 4 => Special::named(name).map(Value::Special),
+            Operand::Special(name) if kind.bytes() == 4 => self.special(name).map(Value::Special),
             Operand::Symbol(symbol, offset) => match self.address(symbol)? {
                 (_, MemoryAddress::Fixed(address)) => Some(Value::Bits(truncate(
                     address.wrapping_add(*offset as u64),
@@ -302,7 +302,7 @@ impl<'l> Lowering<'l> {
                 }
             }
             Operand::Special(name) => {
-                if let Some(special) = Special::named(name) {
+                if let Some(special) = self.special(name) {
                     return self.constant(Value::Special(special), wide);
                 }
                 let slot = self.temporary(wide)?;
