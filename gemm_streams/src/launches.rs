@@ -15,7 +15,7 @@
 //!
 //! A wrong element, streams that gain nothing, or streams that beat the one launch would prove this wrong.
 
-use crate::shape::Shape;
+use crate::shape::GemmShape;
 use anyhow::Result;
 use cuda_host::prelude::*;
 use gpu_kernels::{GEMM_MMA_SHARED_BYTES as SHARED, GEMM_MMA_THREADS as THREADS};
@@ -25,14 +25,14 @@ kernels! { use gpu_kernels::gemm_mma_sync; }
 /// Operands and results, on the device.
 pub struct Products {
     kernels: Kernels,
-    shape: Shape,
+    shape: GemmShape,
     a: DeviceBuffer<u16>,
     b: DeviceBuffer<u16>,
     pub c: DeviceBuffer<u16>,
 }
 
 impl Products {
-    pub fn new(shape: Shape, a: &[u16], b: &[u16]) -> Result<Self> {
+    pub fn new(shape: GemmShape, a: &[u16], b: &[u16]) -> Result<Self> {
         let kernels = Kernels::load(gpu_kernels::SM_80)?;
         kernels.gemm_mma_sync.allow_dynamic_shared_bytes(SHARED)?; // cuFuncSetAttribute(…)
         let a = DeviceBuffer::from_slice(a)?;
@@ -43,7 +43,7 @@ impl Products {
 
     /// A launch for each product, in the streams in turn: a block for each of its tiles.
     pub fn each(&mut self, streams: &[Stream]) -> CudaResult<()> {
-        let (Shape { products, m, n, k }, tiles) = (self.shape, self.shape.tiles());
+        let (GemmShape { products, m, n, k }, tiles) = (self.shape, self.shape.tiles());
         for (product, stream) in (0..products).zip(streams.iter().cycle()) {
             let [a, b, c] = self.shape.places(product);
             let (gemm, a, b) = (&self.kernels.gemm_mma_sync, self.a.index(a), self.b.index(b));
@@ -57,7 +57,7 @@ impl Products {
     /// One launch for all products: a block for each tile of each.
     pub fn batched(&mut self, stream: &Stream) -> CudaResult<()> {
         let Self { kernels: Kernels { gemm_mma_sync: gemm }, shape, a, b, c } = self;
-        let (blocks, Shape { m, n, k, .. }) = (shape.tiles() * shape.products as u32, *shape);
+        let (blocks, GemmShape { m, n, k, .. }) = (shape.tiles() * shape.products as u32, *shape);
         // SAFETY: as above.
         unsafe { launch!(gemm<<<blocks, THREADS, SHARED, stream>>>(&*a, &*b, c, m, n, k)) }
     }

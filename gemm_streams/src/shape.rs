@@ -6,14 +6,14 @@ use std::ops::Range;
 /// So many products `C = A B` of bf16, one behind the other: A has m rows and k columns, B k rows and n columns. A and C lie by
 /// rows, B by columns.
 #[derive(Clone, Copy, Debug)]
-pub struct Shape {
+pub struct GemmShape {
     pub products: usize,
     pub m: u32,
     pub n: u32,
     pub k: u32,
 }
 
-impl Shape {
+impl GemmShape {
     /// Elements of one A, B and C.
     pub fn elements(&self) -> [usize; 3] {
         let [m, n, k] = [self.m, self.n, self.k].map(|len| len as usize);

@@ -17,7 +17,7 @@
 //!
 //! A wrong element, a time below the bound, streams that gain nothing, or a batched launch that beats them would prove this wrong.
 
-use crate::shape::Shape;
+use crate::shape::GemmShape;
 use anyhow::Result;
 use cuda_host::prelude::*;
 use gpu_kernels::{GEMM_MMA_SHARED_BYTES as SHARED, GEMM_MMA_THREADS as THREADS};
@@ -27,7 +27,7 @@ kernels! { use gpu_kernels::gemm_mma_sync; }
 /// Operands and results, page-locked and on the device.
 pub struct Products {
     kernels: Kernels,
-    shape: Shape,
+    shape: GemmShape,
     host_a: LockedBuffer<u16>,
     host_b: LockedBuffer<u16>,
     pub host_c: LockedBuffer<u16>,
@@ -37,7 +37,7 @@ pub struct Products {
 }
 
 impl Products {
-    pub fn new(shape: Shape, a: &[u16], b: &[u16]) -> Result<Self> {
+    pub fn new(shape: GemmShape, a: &[u16], b: &[u16]) -> Result<Self> {
         let kernels = Kernels::load(gpu_kernels::SM_80)?;
         kernels.gemm_mma_sync.allow_dynamic_shared_bytes(SHARED)?; // 48 KiB need no asking
         let host_a = LockedBuffer::from_slice(a)?;
@@ -51,7 +51,7 @@ impl Products {
 
     /// Each product whole in the next of the streams: a block for each of its tiles.
     pub fn in_turn(&mut self, streams: &[Stream]) -> CudaResult<()> {
-        let (Shape { products, m, n, k }, blocks) = (self.shape, self.shape.tiles());
+        let (GemmShape { products, m, n, k }, blocks) = (self.shape, self.shape.tiles());
         for (product, stream) in (0..products).zip(streams.iter().cycle()) {
             let [in_a, in_b, in_c] = self.shape.places(product);
             let (mut a, mut b) = (self.a.index(in_a.clone()), self.b.index(in_b.clone()));
@@ -85,7 +85,7 @@ impl Products {
 
     /// All products in one launch.
     pub fn multiply(&mut self, stream: &Stream) -> CudaResult<()> {
-        let Shape { products, m, n, k } = self.shape;
+        let GemmShape { products, m, n, k } = self.shape;
         let blocks = self.shape.tiles() * products as u32;
         // SAFETY: as above.
         unsafe {

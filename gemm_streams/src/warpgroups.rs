@@ -14,7 +14,7 @@
 //!
 //! A wrong element, `wgmma` that is not faster, or a rate above the data sheet's would prove this wrong.
 
-use crate::shape::Shape;
+use crate::shape::GemmShape;
 use anyhow::Result;
 use cuda_host::launch_attributes::Attribute;
 use cuda_host::prelude::*;
@@ -32,7 +32,7 @@ kernels! { struct Hopper; use gpu_kernels::gemm_wgmma; }
 pub struct WarpgroupProducts {
     ampere: Ampere,
     hopper: Hopper,
-    shape: Shape,
+    shape: GemmShape,
     a: DeviceBuffer<u16>,
     b: DeviceBuffer<u16>,
     pub c: DeviceBuffer<u16>,
@@ -42,7 +42,7 @@ pub struct WarpgroupProducts {
 
 impl WarpgroupProducts {
     /// The blocks stay: there are as many as run at the same time.
-    pub fn new(shape: Shape, blocks: u32, a: &[u16], b: &[u16]) -> Result<Self> {
+    pub fn new(shape: GemmShape, blocks: u32, a: &[u16], b: &[u16]) -> Result<Self> {
         let ampere = Ampere::load(gpu_kernels::SM_80)?;
         ampere.gemm_mma_sync_wide.allow_dynamic_shared_bytes(WIDE_SHARED)?; // cuFuncSetAttribute(…)
         let hopper = Hopper::load(gpu_kernels::SM_90A)?;
@@ -56,7 +56,7 @@ impl WarpgroupProducts {
 
     /// All products by `mma.sync`, by persistent blocks with large tiles.
     pub fn mma_sync(&mut self, stream: &Stream) -> CudaResult<()> {
-        let Shape { products, m, n, k } = self.shape;
+        let GemmShape { products, m, n, k } = self.shape;
         let (gemm, grid) = (&self.ampere.gemm_mma_sync_wide, (self.blocks, products as u32));
         // SAFETY: the operands are of this shape and outlive the pass.
         unsafe {
@@ -66,7 +66,7 @@ impl WarpgroupProducts {
 
     /// All products by persistent blocks, in clusters of so many (`cuLaunchKernelEx`).
     pub fn wgmma(&mut self, cluster: u32, stream: &Stream) -> CudaResult<()> {
-        let Shape { products, m, n, k } = self.shape;
+        let GemmShape { products, m, n, k } = self.shape;
         let (gemm, grid) = (&self.hopper.gemm_wgmma, self.blocks / cluster * cluster);
         let clusters = [Attribute::cluster([cluster, 1, 1])];
         // SAFETY: the maps are those of the operands, which outlive the pass.
@@ -77,7 +77,7 @@ impl WarpgroupProducts {
 }
 
 /// What a copy has to know of A, B and C: address, shape, the part that it brings, and how that lies in shared memory.
-fn maps(shape: Shape, [a, b, c]: [&DeviceBuffer<u16>; 3]) -> CudaResult<[TensorMap; 3]> {
+fn maps(shape: GemmShape, [a, b, c]: [&DeviceBuffer<u16>; 3]) -> CudaResult<[TensorMap; 3]> {
     let [m, n, k] = [shape.m, shape.n, shape.k].map(|len| len as usize);
     let [operand, result] = [BOX, OUTPUT_BOX].map(|[x, y]| [x, y, 1]);
     Ok([

@@ -1,27 +1,27 @@
 //! The operands, and what their products must be.
 
-use crate::shape::Shape;
+use crate::shape::GemmShape;
 use anyhow::Result;
 use examples_host::periodic;
 use examples_host::prelude::*;
 use half::bf16;
 
 /// 16 products of 1024 x 1024 x 1024 on a GPU; on a model, whose tensor cores a CPU imitates, 8 of this shape.
-pub fn shape(part: &Part, modelled: [u32; 3]) -> Shape {
+pub fn shape(part: &Part, modelled: [u32; 3]) -> GemmShape {
     let (products, [m, n, k]) = part.by_times((16, [1024; 3]), (8, modelled));
-    Shape { products, m, n, k }
+    GemmShape { products, m, n, k }
 }
 
 /// A and B of all products, one behind the other, and what C must be.
 pub struct Operands {
-    shape: Shape,
+    shape: GemmShape,
     pub a: Vec<u16>,
     pub b: Vec<u16>,
     expected: Vec<periodic::PeriodicProducts>,
 }
 
 impl Operands {
-    pub fn new(shape: Shape) -> Self {
+    pub fn new(shape: GemmShape) -> Self {
         let [m, n, k] = [shape.m, shape.n, shape.k].map(|len| len as usize);
         let of_product = |i| periodic::PeriodicProducts::new(100 + i as u64, 200 + i as u64, k);
         let expected: Vec<_> = (0..shape.products).map(of_product).collect();

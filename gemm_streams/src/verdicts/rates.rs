@@ -1,13 +1,13 @@
 //! Operations a second, and the data sheet's.
 
-use crate::shape::Shape;
+use crate::shape::GemmShape;
 use anyhow::Result;
 use cust::device::DeviceAttribute;
 use examples_host::prelude::*;
 use std::time::Duration;
 
 /// Multiplications and additions of all products.
-fn operations(Shape { products, m, n, k }: Shape) -> f64 {
+fn operations(GemmShape { products, m, n, k }: GemmShape) -> f64 {
     2.0 * [products, m as usize, n as usize, k as usize]
         .map(|len| len as f64)
         .iter()
@@ -31,13 +31,13 @@ impl Rate {
     }
 
     /// What the products take at this rate.
-    pub fn time(&self, shape: Shape) -> Duration {
+    pub fn time(&self, shape: GemmShape) -> Duration {
         Duration::from_secs_f64(operations(shape) / self.0)
     }
 }
 
 /// A table of times and rates, with what share of the peak they are.
-pub fn table(outcomes: &[MeasuredVariant], shape: Shape, peak: Option<&Rate>) -> Table {
+pub fn table(outcomes: &[MeasuredVariant], shape: GemmShape, peak: Option<&Rate>) -> Table {
     let mut table = Table::new(["variant", "time", "speed-up", "rate", "of the peak"]);
     for outcome in outcomes {
         let time = outcome.median();

@@ -2,7 +2,7 @@
 
 use super::operands::Operands;
 use super::rates::{self, Rate};
-use crate::shape::Shape;
+use crate::shape::GemmShape;
 use crate::warpgroups::WarpgroupProducts;
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -28,8 +28,8 @@ impl Workload for CheckedProduct {
 pub fn run(part: &mut Part) -> Result<()> {
     let [stream] = &stream::non_blocking_named(["product"])?;
     let shape = part.by_times(
-        Shape { products: 1, m: 8192, n: 8192, k: 8192 },
-        Shape { products: 1, m: 512, n: 1024, k: 512 },
+        GemmShape { products: 1, m: 8192, n: 8192, k: 8192 },
+        GemmShape { products: 1, m: 512, n: 1024, k: 512 },
     );
     let (operands, blocks) = (Operands::new(shape), part.device().multiprocessors()?);
     let products = WarpgroupProducts::new(shape, blocks, &operands.a, &operands.b)?;

@@ -18,7 +18,7 @@ use libcuda::SelectError;
 /// usage, 3 the device is not available.
 #[derive(Parser)]
 #[command(version, max_term_width = 80)]
-struct CommandLine {
+struct ConformanceOptions {
     #[command(subcommand)]
     command: Option<Task>,
     /// Check only rules with this text in their family::name or sentence
@@ -49,7 +49,7 @@ const BAD_USAGE: u8 = 2;
 const NO_DEVICE: u8 = 3;
 
 fn main() -> ExitCode {
-    let options = CommandLine::parse();
+    let options = ConformanceOptions::parse();
     match run(&options) {
         Ok(code) => code,
         Err(error) => {
@@ -59,7 +59,7 @@ fn main() -> ExitCode {
     }
 }
 
-fn run(options: &CommandLine) -> Result<ExitCode> {
+fn run(options: &ConformanceOptions) -> Result<ExitCode> {
     let chosen = chosen(options);
     match &options.command {
         Some(Task::Work { rules }) => work(rules),
@@ -75,7 +75,7 @@ fn run(options: &CommandLine) -> Result<ExitCode> {
     }
 }
 
-fn chosen(options: &CommandLine) -> Vec<&'static Rule> {
+fn chosen(options: &ConformanceOptions) -> Vec<&'static Rule> {
     let family = |rule: &&Rule| {
         options
             .family
@@ -110,7 +110,7 @@ fn work(paths: &[String]) -> Result<ExitCode> {
     Ok(ExitCode::SUCCESS)
 }
 
-fn try_rules(options: &CommandLine, chosen: &[&'static Rule]) -> Result<ExitCode> {
+fn try_rules(options: &ConformanceOptions, chosen: &[&'static Rule]) -> Result<ExitCode> {
     let device = match device::select() {
         Ok(selected) => format!("{} ({})", selected.driver, selected.reason),
         Err(error) => {

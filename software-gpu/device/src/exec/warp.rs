@@ -391,6 +391,7 @@ impl Warp {
             }
             cx.mask = mask;
             cx.active = mask;
+            // The block reads a loaded value: the warp's clock goes to the cycle at which the value arrives.
             if let Some(offset) = block.awaits {
                 // A loaded value is available when it is read, not when it was requested.
                 let by = |ready: u64| ready.saturating_sub(u64::from(offset));
@@ -401,6 +402,7 @@ impl Warp {
                 cx.cycles = cx.cycles.max(by(self.loaded[0]));
                 self.saving = cx.cycles - hitting;
             }
+            // Two clocks: as modelled, and as if every load had hit the cache, which is `saving` cycles earlier.
             cx.saving = self.saving;
             let began = [cx.cycles, cx.cycles - self.saving];
             cx.near.begin();
@@ -414,6 +416,7 @@ impl Warp {
             if let Some(fault) = cx.fault.take() {
                 return Some(Stop::Fault(fault));
             }
+            // A block whose loads all hit nearby lines has costs of its own, known when it was lowered.
             let (cycles, saving, loaded) = match &block.near {
                 Some(near) if cx.near.all_hit() => (near.cycles, near.saving, near.loaded),
                 _ => (block.cycles, block.saving, block.loaded),
@@ -426,6 +429,7 @@ impl Warp {
             cx.cycles += u64::from(cycles);
             self.saving += u64::from(saving);
             cx.cost.issue = sum(&cx.cost.issue, &block.issue);
+            // The budget ends kernels that never end: it counts instructions, so that it does not depend on the host's speed.
             let spent = u64::from(block.instructions) + std::mem::take(&mut cx.extra_instructions);
             let Some(left) = budget.checked_sub(spent) else {
                 frame.current.pc = pc;
@@ -459,6 +463,7 @@ impl Warp {
                         cx.cycles += fetched_again(pc, *next);
                         pc = *next;
                     } else {
+                        // The warp diverges. The scheduler of splits chooses which part runs next.
                         cx.cycles += fetched_again(pc, *taken).max(fetched_again(pc, *next));
                         frame.others.push(Split {
                             pc: *taken,

@@ -1,4 +1,7 @@
 //! The checker's public interface: one method per event that a driver reports.
+//!
+//! Each method first updates happens-before, then compares the access with the shadow of its bytes. The table in the head of
+//! [`order`](super) says which calls of the driver report which events, and in what sequence.
 
 use std::collections::BTreeMap;
 use std::ops::Range;

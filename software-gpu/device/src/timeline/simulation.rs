@@ -1,4 +1,8 @@
 //! The simulation itself: what happens next, and what follows from it.
+//!
+//! This is a discrete-event simulation. [`Timeline::step`] reports the oldest happening that waits in the queue. If the queue is
+//! empty, it advances the clock to the next instant and processes all events of that instant, which fill the queue again. The
+//! clock never goes back, and no event of an instant is processed before every event of an earlier one.
 
 use std::collections::{BTreeSet, VecDeque};
 
@@ -163,6 +167,7 @@ impl Timeline {
                 self.report(happening);
                 return Some(happening);
             }
+            // The caller went on without an answer: time cannot advance until each kernel has a cost.
             while let Some(op) = self.unanswered.first().copied() {
                 self.set_kernel_cost(op, KernelCost::default());
                 self.complete_host_function(op, Time::ZERO);

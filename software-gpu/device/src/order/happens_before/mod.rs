@@ -1,4 +1,13 @@
-//! Happens-before: what each operation, stream, event and host thread comes after.
+//! Happens-before: the operations that precede each operation, stream, event and host thread.
+//!
+//! Each live stream and each host thread has a chain of its own, which begins with its first operation or access. The nodes of
+//! graphs share chains. `submission` builds the clock of an operation from its stream, from the host thread that submits it and
+//! from its context's legacy stream. `execution` adds what becomes known only when the operation runs (see `known`).
+//!
+//! Invariants:
+//!
+//! - A clock only grows: joins take the later position of each chain.
+//! - An event stands for its last record at the time of the call that waits for it, not for a record that follows.
 
 mod execution;
 mod submission;
