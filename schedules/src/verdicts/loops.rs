@@ -46,11 +46,12 @@ pub fn run(part: &mut Part) -> Result<()> {
         "Each thread waits for a load per row in the rolled loop, and for one per eight rows in the unrolled one, whose\n\
          loads ptxas moves in front of the additions. In the PTX of the loop by hand they are in front already.",
     );
+    // The Rust kernel has been found when its module was loaded, with its parameters checked.
     let plan = Plan::new().launches(1, ROWS * COLUMNS);
     let variants = variants! { known: Known, differ in Kernels, Launches;
         ("rolled", "nvcc, rolled"), [stream] => Ok(known.matrix.compiled("column_sums_rolled", stream)?);
         ("unrolled", "nvcc, unrolled"), [stream] => Ok(known.matrix.compiled("column_sums_unrolled", stream)?);
-        ("by-hand", "Rust, by hand"), [stream] => Ok(known.matrix.by_hand(stream)?);
+        ("by-hand", "Rust, by hand"), [stream] => Ok(known.matrix.by_hand(stream)?), also Calls;
     };
     let outcomes = part.compare("variants", plan, &mut known, variants)?;
     part.say(measure::table(&outcomes, part.device().times()));
