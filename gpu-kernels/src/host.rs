@@ -49,6 +49,7 @@ kernels! {
     SM_70_KERNELS {
         baseline::affine: affine affine_rounds affine_rounds_x4 affine_strided_x4 affine_x4;
         baseline::chain: fma_chain;
+        baseline::columns: column_sums;
         baseline::elementwise: fill iota saxpy scale;
         baseline::gelu: bias_gelu bias_residual;
         baseline::kv_cache: append_kv paged_attention;

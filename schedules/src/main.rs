@@ -3,10 +3,12 @@
 //! A schedule says in which stream an operation runs, and which events it waits for. Written by hand it is as good as the
 //! care that went into it. Both can be derived: an operation must wait for the earlier ones with which it conflicts, and for
 //! no others. This example asks whether a derived schedule is as fast as one by hand, and what becomes of it when a
-//! declaration is wrong. No compiler takes part: a library derives the schedule while the program runs, from what the program
-//! declares. A compiler schedules the instructions within each kernel, and knows nothing of streams and events.
+//! declaration is wrong. No compiler takes part in these: a library derives the schedule while the program runs, from what the
+//! program declares. A compiler schedules the instructions within each kernel, and knows nothing of streams and events: a third
+//! part compares loops that nvcc has scheduled with one that is scheduled by hand.
 
 mod declarations;
+mod loops;
 mod pipeline;
 mod scheduler;
 mod verdicts;
@@ -28,6 +30,12 @@ fn main() -> ExitCode {
             "What becomes of a schedule when a declaration is wrong?",
             &[],
             verdicts::declarations::run,
+        )
+        .part(
+            "loops",
+            "Does a compiler schedule a loop's loads as well as a programmer?",
+            &[Iterations],
+            verdicts::loops::run,
         )
         .main()
 }

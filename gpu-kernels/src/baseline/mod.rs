@@ -5,4 +5,4 @@ macro_rules! topics {
     ($($topic:ident)*) => { $(pub(crate) mod $topic;)* };
 }
 
-topics! { affine chain elementwise gelu kv_cache matmul reduce softmax spin stencil vision }
+topics! { affine chain columns elementwise gelu kv_cache matmul reduce softmax spin stencil vision }

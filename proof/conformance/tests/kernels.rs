@@ -36,8 +36,9 @@ const TESTED_BY_SHAPE: &[&str] = &[
     gpu_kernels::jacobi::NAME,
 ];
 
-/// Kernels of vlm_pipeline, which compares what they store with the CPU.
+/// Kernels of vlm_pipeline and schedules, which compare what they store with the CPU.
 const TESTED_BY_LESSON: &[&str] = &[
+    gpu_kernels::column_sums::NAME,
     gpu_kernels::texture_features::NAME,
     gpu_kernels::patch_relevance::NAME,
     gpu_kernels::allocate_tokens::NAME,
