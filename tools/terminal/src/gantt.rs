@@ -390,10 +390,9 @@ mod tests {
         recording.source = Source::NsightSystems;
         let chart = Gantt::new(&recording, Rows::Streams).with_host_waits();
         let text = chart.with_columns(10).to_string();
-        assert!(
-            text.starts_with("host   |wwwwwwwwWW|\n") || text.starts_with("host   |wwww"),
-            "{text}"
-        );
+        let host = text.lines().next().unwrap_or_default();
+        // The wait without a stream fills the row.
+        assert!(!host.contains("    "), "{text}");
     }
 
     #[test]
