@@ -282,3 +282,27 @@ fn indented(table: &impl Display) -> String {
     let lines = table.lines().map(|line| format!("  {line}\n"));
     lines.collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn each_reason_for_slow_copies_has_a_line() {
+        let copies = |pageable, queued| Copies {
+            engine: Engine::DeviceToHost,
+            pageable,
+            pageable_time: Duration::from_micros(700),
+            queued,
+        };
+        assert!(about_copies(&copies(0, 0)).is_empty());
+        let both = about_copies(&copies(2, 3)).concat();
+        for words in [
+            "Pageable memory: 2 of the copies from device to host use it, and took 700 µs",
+            "One copy engine: 3 of the copies from device to host waited",
+        ] {
+            assert!(both.contains(words), "`{words}` is missing: {both}");
+        }
+        assert_eq!(about_copies(&copies(0, 1)).len(), 1);
+    }
+}
