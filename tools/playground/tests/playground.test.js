@@ -80,7 +80,7 @@ test("three-way runs with other chunks, and its timeline and claims appear", asy
   assert.match(await page.locator("#question").innerText(), /three streams/);
   await page.getByLabel("Chunks").fill("4");
   await page.getByLabel("Size").fill("4MiB");
-  await page.getByRole("button", { name: "Run" }).click();
+  await page.getByRole("button", { name: "Run", exact: true }).click();
   await page.locator("#lesson-status", { hasText: /holds|hold\./ }).waitFor(SLOW);
   assert.match(await page.locator("#lesson-status").innerText(), /^The lesson holds\. It ran for [\d.]+ s\.$/);
   const charts = page.frameLocator("#timeline").locator("#charts .chart");
