@@ -129,7 +129,7 @@ extern "C" fn at_exit() {
     }
 }
 
-impl Recorder {
+impl LabRecorder {
     /// Notes what the program has not given back, and writes the record again.
     fn ended(&mut self) {
         let (before, now) = (self.before, held::now());

@@ -43,7 +43,7 @@ pub fn parse(text: &str) -> Result<Program, Vec<ProgramError>> {
             Line::Action(action) => {
                 let statement = Statement {
                     line: number,
-                    action,
+                    action: *action,
                 };
                 match statement.action {
                     Action::For(..) => open.push((statement, Vec::new())),

@@ -78,7 +78,7 @@ pub fn sample(
         for (axis, position) in axes.iter().enumerate().take(dimensions) {
             let second = corner >> axis & 1;
             let share = [ONE as u32 - position.weight, position.weight][second];
-            weight = (u64::from(weight) * u64::from(share) >> FRACTION_BITS) as u32;
+            weight = ((u64::from(weight) * u64::from(share)) >> FRACTION_BITS) as u32;
             place[axis] = position.texels[second];
         }
         if weight > 0 {

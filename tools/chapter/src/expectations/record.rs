@@ -37,7 +37,7 @@ pub struct PartRun<'a> {
 /// happen, or when there is no run. Measured runs are added to those of `earlier`, if that is given and of the same work.
 pub fn part(
     times: TimeSource,
-    runs: &[Run<'_>],
+    runs: &[PartRun<'_>],
     earlier: Option<&ExpectedPart>,
 ) -> Option<ExpectedPart> {
     let first = runs.first()?;

@@ -4,7 +4,7 @@
 //! judge_record LAB FOLDER: the folder holds `labs.toml`, the lab's goal as `goal.json`, and what the program left behind:
 //! `record.json` (not if nothing was recorded), `code` (its exit code), `stdout` and `stderr`.
 
-use lab::attempt::{Attempt, Device, Run};
+use lab::attempt::{Attempt, LabDevice, LabRun};
 use lab::catalogue::{Catalogue, Check, Lab};
 use lab::goal::{Goal, counted};
 use lab::judge::{Verdict, judge};
@@ -55,7 +55,7 @@ fn verdict(name: &str, folder: &Path) -> Result<Value, String> {
         Ok(record) => (record, None),
         Err(why) => (None, Some(why)),
     };
-    let run = Run {
+    let run = LabRun {
         ended: Ended::Exit(code),
         stdout: read(folder, "stdout")?,
         stderr: read(folder, "stderr")?,
@@ -65,7 +65,7 @@ fn verdict(name: &str, folder: &Path) -> Result<Value, String> {
         warnings: String::new(),
     };
     let attempt = Attempt::Ran(Box::new(run));
-    let verdict = judge(lab, Some(&goal), Device::Software, &attempt);
+    let verdict = judge(lab, Some(&goal), LabDevice::Software, &attempt);
     Ok(in_json(lab, &goal, &attempt, &verdict))
 }
 

@@ -13,7 +13,7 @@ pub(super) enum Line {
     Empty,
     /// The end of a loop.
     End,
-    Action(Action),
+    Action(Box<Action>),
 }
 
 /// The words that are left of a line.
@@ -41,7 +41,7 @@ impl Line {
         }
         let action = words.action()?;
         words.end()?;
-        Ok(Self::Action(action))
+        Ok(Self::Action(Box::new(action)))
     }
 }
 

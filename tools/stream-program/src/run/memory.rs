@@ -42,12 +42,12 @@ impl Memory {
         }
         let length = length as usize;
         match (kind, stream) {
-            // SAFETY: every pattern of bits is a number; the software GPU reports reads of what was never written.
             (MemoryKind::Device, None) => {
+                // SAFETY: every pattern of bits is a number; the software GPU reports reads of what was never written.
                 unsafe { DeviceBuffer::uninitialized(length) }.map(Self::Device)
             }
-            // SAFETY: as above.
             (MemoryKind::Device, Some(stream)) => {
+                // SAFETY: as above.
                 unsafe { DeviceBuffer::uninitialized_async(length, stream) }.map(Self::Device)
             }
             (MemoryKind::Pinned, _) => LockedBuffer::new(&0.0, length).map(Self::Pinned),

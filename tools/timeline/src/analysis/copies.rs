@@ -57,7 +57,7 @@ fn of_engine(recording: &Recording, facts: &Facts, engine: Engine) -> Copies {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::analysis::facts::{Call, HostMemory};
+    use crate::analysis::facts::{HostMemory, TimedHostCall};
     use crate::analysis::testing::{operation, recording};
     use Engine::{DeviceToHost, HostToDevice, Kernel};
 
@@ -65,7 +65,7 @@ mod tests {
     fn submitted(recording: &Recording, at: &[i64]) -> Facts {
         let mut facts = Facts::of(recording);
         for (operation, at) in facts.operations.iter_mut().zip(at) {
-            operation.call = Some(Call {
+            operation.call = Some(TimedHostCall {
                 name: "cuMemcpyHtoDAsync".to_owned(),
                 thread: 0,
                 start: at - 1,
