@@ -1,6 +1,6 @@
 //! The labs as programs: each solution passes, and each exercise misses what the lab says of it.
 
-use lab::attempt::{Attempt, Device, Run};
+use lab::attempt::{Attempt, LabDevice, LabRun};
 use lab::catalogue::{Catalogue, Lab, root};
 use lab::goal::Goal;
 use lab::judge::{Verdict, judge};
@@ -47,7 +47,7 @@ fn verdict(lab: &Lab, program: &Path) -> (Verdict, Attempt) {
         .env("LAB_RECORD", &file)
         .output()
         .expect("a run");
-    let attempt = Attempt::Ran(Box::new(Run {
+    let attempt = Attempt::Ran(Box::new(LabRun {
         ended: Ended::Exit(done.status.code().unwrap_or(-1)),
         stdout: String::from_utf8_lossy(&done.stdout).into_owned(),
         stderr: String::from_utf8_lossy(&done.stderr).into_owned(),
@@ -57,7 +57,10 @@ fn verdict(lab: &Lab, program: &Path) -> (Verdict, Attempt) {
         warnings: String::new(),
     }));
     let goal = Goal::read(lab, &root()).expect("a goal");
-    (judge(lab, Some(&goal), Device::Software, &attempt), attempt)
+    (
+        judge(lab, Some(&goal), LabDevice::Software, &attempt),
+        attempt,
+    )
 }
 
 /// What the judge says of each program in a folder, where that is not what `expected` says.
