@@ -71,7 +71,7 @@ pub enum Ended {
     Signal(i32),
     /// It took too long, and was ended.
     TimedOut(Duration),
-    /// It filled its folder with more than [`FOLDER_BYTES`] or [`FOLDER_ENTRIES`], and was ended.
+    /// It filled its folder with more than `FOLDER_BYTES` or `FOLDER_ENTRIES`, and was ended.
     FilledFolder,
 }
 
@@ -113,7 +113,7 @@ fn name_of(signal: i32) -> &'static str {
 pub struct Done {
     /// How it ended.
     pub ended: Ended,
-    /// What it wrote to standard output, up to [`MOST`].
+    /// What it wrote to standard output, up to `MOST`.
     pub stdout: String,
     /// The same of standard error.
     pub stderr: String,

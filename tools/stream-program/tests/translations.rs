@@ -9,7 +9,7 @@ macro_rules! compiled {
     ($($name:ident: $file:literal,)*) => {
         $(#[path = $file]
         #[allow(dead_code, unused_variables, reason = "it is compiled, and not run")]
-        #[allow(clippy::undocumented_unsafe_blocks, reason = "a student's program has no such comments")]
+        #[allow(clippy::all, clippy::undocumented_unsafe_blocks, reason = "it follows the stream program line by line")]
         mod $name;)*
 
         const FILES: &[&str] = &[$($file),*];
