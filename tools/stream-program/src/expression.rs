@@ -82,6 +82,15 @@ impl Expression {
         }
     }
 
+    /// As Rust of this type: a number takes the type that it needs, everything else is converted.
+    pub(crate) fn cast(&self, to: &str) -> String {
+        let word = self.as_word();
+        match word.bytes().all(|byte| byte.is_ascii_digit()) {
+            true => word,
+            false => format!("{word} as {to}"),
+        }
+    }
+
     /// Within parentheses, unless it is one word.
     pub(crate) fn as_word(&self) -> String {
         match self {

@@ -281,11 +281,11 @@ impl Body {
             None => (String::new(), launch.stream.name.as_str()),
         };
         self.line(&format!(
-            "unsafe {{ {before}launch!({}.{}<<<{} as u32, {} as u32, 0, {stream}>>>({}))? }};",
+            "unsafe {{ {before}launch!({}.{}<<<{}, {}, 0, {stream}>>>({}))? }};",
             variable_of(kernel.module, modules),
             kernel.name,
-            launch.blocks.as_word(),
-            launch.threads.as_word(),
+            launch.blocks.cast("u32"),
+            launch.threads.cast("u32"),
             arguments.join(", ")
         ));
     }
@@ -294,7 +294,7 @@ impl Body {
         match (parameter, argument) {
             (_, Argument::Float(_, text)) => text.clone(),
             (Parameter::Float, Argument::Value(value)) => format!("{} as f32", value.as_word()),
-            (Parameter::Whole, Argument::Value(value)) => format!("{} as u32", value.as_word()),
+            (Parameter::Whole, Argument::Value(value)) => value.cast("u32"),
             (parameter, argument) => {
                 let memory = as_elements(argument)
                     .map(|memory| self.elements(&memory))
@@ -363,8 +363,8 @@ impl Body {
             Call::CpuWork(microseconds) => {
                 self.uses.insert("std::time::Duration");
                 format!(
-                    "labs::cpu_work(Duration::from_micros({} as u64));",
-                    microseconds.as_word()
+                    "labs::cpu_work(Duration::from_micros({}));",
+                    microseconds.cast("u64")
                 )
             }
             Call::HandInTime { start, end } => format!(
@@ -377,7 +377,7 @@ impl Body {
                 self.uses.insert("cust::context::CurrentContext");
                 let bytes = match bytes {
                     Expression::Name(name) if name == "all" => "u64::MAX".to_owned(),
-                    other => format!("{} as u64", other.as_word()),
+                    other => other.cast("u64"),
                 };
                 format!(
                     "MemoryPool::default_of(CurrentContext::get_device()?)?.set_release_threshold({bytes})?;"

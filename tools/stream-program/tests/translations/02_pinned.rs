@@ -20,7 +20,7 @@ fn main() -> Result<()> {
     labs::fill(&mut input, 0);
     unsafe { data.async_copy_from(&input, &work)? };
     unsafe { launch!(kernels.affine<<<BLOCKS as u32, THREADS as u32, 0, work>>>(&mut data, 2.0, 1.0))? };
-    labs::cpu_work(Duration::from_micros(20 as u64));
+    labs::cpu_work(Duration::from_micros(20));
     unsafe { data.async_copy_to(&mut output, &work)? };
     work.synchronize()?;
     labs::hand_in(&output)?;

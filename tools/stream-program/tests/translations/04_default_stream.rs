@@ -27,7 +27,7 @@ fn main() -> Result<()> {
     let job = (0..JOBS).map(|n| stream::non_blocking().map(|each| each.named(&format!("job {n}")))).collect::<CudaResult<Vec<_>>>()?;
     for n in 0..JOBS {
         unsafe { let stream = &job[n]; launch!(kernels.affine_rounds_x4<<<BLOCKS as u32, THREADS as u32, 0, stream>>>(&mut data.index((n * ELEMENTS)..((n + 1) * ELEMENTS)), 1.0, 0.125, ROUNDS as u32))? };
-        unsafe { launch!(kernels.fill<<<1 as u32, 32 as u32, 0, legacy>>>(&mut marks.index(n..(n + 1)), 1.0))? };
+        unsafe { launch!(kernels.fill<<<1, 32, 0, legacy>>>(&mut marks.index(n..(n + 1)), 1.0))? };
     }
     CurrentContext::synchronize()?;
     data.copy_to(&mut result)?;

@@ -23,9 +23,9 @@ fn main() -> Result<()> {
     labs::fill(&mut output, 0);
     data.copy_from(&output)?;
     CurrentContext::synchronize()?;
-    unsafe { launch!(kernels.affine_rounds_x4<<<BLOCKS as u32, THREADS as u32, 0, left>>>(&mut data.index(0..HALF), 1.0, 0.125, 4096 as u32))? };
+    unsafe { launch!(kernels.affine_rounds_x4<<<BLOCKS as u32, THREADS as u32, 0, left>>>(&mut data.index(0..HALF), 1.0, 0.125, 4096))? };
     made_left.record(&left)?;
-    unsafe { launch!(kernels.affine_rounds_x4<<<BLOCKS as u32, THREADS as u32, 0, right>>>(&mut data.index(HALF..(2 * HALF)), 1.0, 0.125, 256 as u32))? };
+    unsafe { launch!(kernels.affine_rounds_x4<<<BLOCKS as u32, THREADS as u32, 0, right>>>(&mut data.index(HALF..(2 * HALF)), 1.0, 0.125, 256))? };
     made_right.record(&right)?;
     out.wait(&made_left)?;
     out.wait(&made_right)?;

@@ -22,7 +22,7 @@ fn main() -> Result<()> {
     unsafe { data.index(LARGE..ALL).async_copy_from(&memory[LARGE..ALL], &small)? };
     unsafe { launch!(kernels.affine_rounds<<<(SMALL / THREADS) as u32, THREADS as u32, 0, small>>>(&mut data.index(LARGE..ALL), 1.0, 0.125, LONG as u32))? };
     unsafe { data.index(0..LARGE).async_copy_from(&memory[0..LARGE], &large)? };
-    unsafe { launch!(kernels.affine_rounds_x4<<<(LARGE / 4 / THREADS) as u32, THREADS as u32, 0, large>>>(&mut data.index(0..LARGE), 1.0, 0.125, 1 as u32))? };
+    unsafe { launch!(kernels.affine_rounds_x4<<<(LARGE / 4 / THREADS) as u32, THREADS as u32, 0, large>>>(&mut data.index(0..LARGE), 1.0, 0.125, 1))? };
     unsafe { data.index(0..LARGE).async_copy_to(&mut memory[0..LARGE], &large)? };
     unsafe { data.index(LARGE..ALL).async_copy_to(&mut memory[LARGE..ALL], &small)? };
     large.synchronize()?;
