@@ -24,7 +24,7 @@ kernels! { use gpu_kernels::affine_strided_x4; }
 pub const ROUND: usize = 1 << 19; // elements of a round
 pub const INPUT: usize = 12; // rounds after which the input repeats
 pub const PHASES: usize = 3;
-pub type GridExtents = (u32, u32); // blocks, and threads of a block: few are slow, and leave the rest of the device to other streams
+pub type Size = (u32, u32); // blocks, and threads of a block: few are slow, and leave the rest of the device to other streams
 
 /// The data, page-locked; the staging memory; what it is handed over with; and events that time the rounds, and a kernel in each.
 pub struct Rounds<'s> {
@@ -38,15 +38,11 @@ pub struct Rounds<'s> {
     pub samples: Vec<[Event; 2]>,
     kernels: Kernels,
     end: [usize; PHASES], // the round behind each phase: the controller does not know it
-    pub grids: [GridExtents; PHASES],
+    pub grids: [Size; PHASES],
 }
 
 impl<'s> Rounds<'s> {
-    pub fn new(
-        streams: &'s [Stream],
-        end: [usize; PHASES],
-        grids: [GridExtents; PHASES],
-    ) -> Result<Self> {
+    pub fn new(streams: &'s [Stream], end: [usize; PHASES], grids: [Size; PHASES]) -> Result<Self> {
         let timed = || Event::new(EventFlags::DEFAULT);
         let order = |_| Event::new(EventFlags::DISABLE_TIMING);
         let rounds = end[PHASES - 1];

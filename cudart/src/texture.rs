@@ -39,14 +39,14 @@ struct Resource {
 #[derive(Clone, Copy)]
 union Union {
     array: usize,
-    memory: Memory,
+    memory: TextureMemory,
     words: [u64; 7],
 }
 
 /// `linear` and `pitch2D` of a `cudaResourceDesc`: the first has one size, in bytes.
 #[repr(C)]
 #[derive(Clone, Copy)]
-struct Memory {
+struct TextureMemory {
     address: Address,
     channels: ChannelFormat,
     sizes: [usize; 3],
@@ -103,7 +103,7 @@ impl Resource {
         let [first, format, sizes @ ..] = found.resource;
         let union = match found.kind {
             LINEAR | PITCH_2D => Union {
-                memory: Memory {
+                memory: TextureMemory {
                     address: first,
                     channels: ChannelFormat::of_driver(format as u32, (format >> 32) as u32)?,
                     sizes: [sizes[0], sizes[1], sizes[2]].map(|size| size as usize),

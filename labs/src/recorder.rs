@@ -9,7 +9,7 @@ use anyhow::Context as _;
 use chapter_results::lab::{HandedIn, LabRecord, Left};
 use cust::context::Context;
 use examples_host::device::Device;
-use examples_host::held::{self, Held};
+use examples_host::held::{self, HeldResources};
 use examples_host::recording::{Whole, start_gate};
 use examples_host::tally;
 use std::path::PathBuf;
@@ -31,7 +31,7 @@ struct LabRecorder {
     record: Option<LabRecord>,
     times: Vec<(String, f64)>,
     /// What was held before the program began.
-    before: Held,
+    before: HeldResources,
 }
 
 // SAFETY: the device and its contexts are handles that any thread may use, and the mutex lets one thread in at a time.

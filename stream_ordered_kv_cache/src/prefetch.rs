@@ -28,12 +28,12 @@ pub struct Decode {
     pub tokens: usize,
     /// By layer: all its pages, one behind the other.
     pub on_host: Vec<LockedBuffer<f32>>,
-    pub slots: Vec<LayerSlot>,
+    pub slots: Vec<Layer>,
     pub sequences: Sequences,
 }
 
 /// Room for a layer, and an event for each time that it changes hands.
-pub struct LayerSlot {
+pub struct Layer {
     pub pages: DeviceBuffer<f32>,
     table: PageAddresses,
     filled: Event,
@@ -53,7 +53,7 @@ impl Decode {
             let table = PageAddresses::new((0..all).map(address), page_tokens)?;
             let filled = Event::new(EventFlags::DISABLE_TIMING)?;
             let read = Event::new(EventFlags::DISABLE_TIMING)?;
-            slots.push(LayerSlot { pages, table, filled, read });
+            slots.push(Layer { pages, table, filled, read });
         }
         let sequences = Sequences::new(queries, count)?;
         let kernels = Kernels::load(gpu_kernels::SM_70)?;
@@ -88,13 +88,8 @@ impl Decode {
     }
 
     /// Attention of all sequences over the layer in a slot.
-    pub fn launch_attention(
-        &self,
-        slot: &LayerSlot,
-        at: (usize, usize),
-        stream: &Stream,
-    ) -> Result<()> {
+    pub fn launch_attention(&self, slot: &Layer, at: (usize, usize), on: &Stream) -> Result<()> {
         let context = (&slot.table, self.tokens);
-        Ok(self.sequences.launch_attention(&self.kernels, context, at, stream)?)
+        Ok(self.sequences.launch_attention(&self.kernels, context, at, on)?)
     }
 }

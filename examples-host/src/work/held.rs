@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicI64, Ordering};
 
 /// Numbers of objects.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Held {
+pub struct HeldResources {
     /// Streams (`cuStreamCreate`, `cuStreamDestroy`).
     pub streams: i64,
     /// Allocations of device memory, of pools too (`cuMemAlloc`, `cuMemAllocAsync`, `cuMemFree`, `cuMemFreeAsync`).
@@ -22,10 +22,10 @@ static DEVICE_MEMORY: AtomicI64 = AtomicI64::new(0);
 static PAGE_LOCKED: AtomicI64 = AtomicI64::new(0);
 
 /// What is held now.
-pub fn now() -> Held {
+pub fn now() -> HeldResources {
     let [streams, device_memory, page_locked] =
         [&STREAMS, &DEVICE_MEMORY, &PAGE_LOCKED].map(|count| count.load(Ordering::Relaxed));
-    Held {
+    HeldResources {
         streams,
         device_memory,
         page_locked,

@@ -47,41 +47,60 @@ fn disagreements(package: &Value, target: &Value) -> Vec<String> {
         .collect()
 }
 
-/// The texts of a target's source files: of a library or `main.rs` all beside it, but no other target's. Verdicts are modules of
-/// `main.rs`, also beside a library.
+/// The texts of a target's source files. Beside a library, `main.rs` has the modules that it declares, and the library all other
+/// files; without one, `main.rs` has all.
 fn sources_of(path: &Path, library: bool, targets: &[Value]) -> Vec<String> {
-    let main = path.file_name().is_some_and(|name| name == "main.rs");
-    let has_library = targets.iter().any(|target| {
-        array(&target["kind"])
-            .iter()
-            .any(|kind| text(kind) == "lib")
-    });
-    let whole_folder = library || (main && !has_library);
     let folder = path.parent().expect("a file lies in a folder");
-    let verdicts = folder.join("verdicts");
-    let mut files = vec![path.to_owned()];
-    if main && has_library && verdicts.is_dir() {
-        files.extend(rust_files(&verdicts));
-    }
-    if whole_folder {
-        files = rust_files(folder);
-        files.retain(|file| main || !has_main(targets) || !file.starts_with(&verdicts));
-        files.retain(|file| {
-            file == path
-                || !targets
+    let main = folder.join("main.rs");
+    let of_main = match main.is_file() {
+        true => modules_of(&main),
+        false => Vec::new(),
+    };
+    let has_library = targets.iter().any(is_library);
+    let files = match (path == main, library) {
+        (true, _) if has_library => [vec![main], of_main].concat(),
+        (true, _) | (_, true) => {
+            let is_root = |file: &PathBuf| {
+                let mut roots = targets
                     .iter()
-                    .any(|target| Path::new(text(&target["src_path"])) == file)
-        });
-    }
+                    .map(|target| Path::new(text(&target["src_path"])));
+                roots.any(|root| root == file)
+            };
+            let mut files = rust_files(folder);
+            files.retain(|file| file == path || !is_root(file));
+            files.retain(|file| !library || !of_main.contains(file));
+            files
+        }
+        _ => vec![path.to_owned()],
+    };
     files
         .iter()
         .map(|file| fs::read_to_string(file).expect("a source file can be read"))
         .collect()
 }
 
-fn has_main(targets: &[Value]) -> bool {
-    let mut paths = targets.iter().map(|target| text(&target["src_path"]));
-    paths.any(|path| path.ends_with("main.rs"))
+fn is_library(target: &Value) -> bool {
+    array(&target["kind"])
+        .iter()
+        .any(|kind| text(kind) == "lib")
+}
+
+/// The files of the modules that a file declares.
+fn modules_of(file: &Path) -> Vec<PathBuf> {
+    let folder = file.parent().expect("a file lies in a folder");
+    let source = fs::read_to_string(file).expect("a source file can be read");
+    let names = source
+        .lines()
+        .filter_map(|line| line.strip_prefix("mod ")?.strip_suffix(';'));
+    let mut files = Vec::new();
+    for name in names {
+        let folder = folder.join(name);
+        files.extend(Some(folder.with_extension("rs")).filter(|file| file.is_file()));
+        if folder.is_dir() {
+            files.extend(rust_files(&folder));
+        }
+    }
+    files
 }
 
 fn has_unit_test(source: &str) -> bool {

@@ -3,8 +3,8 @@
 use crate::error::ProgramError;
 use crate::kernels::{self, Parameter};
 use crate::syntax::{
-    Action, Argument, Array, Call, Elements, Expression, Launch, MemoryKind, Object, Program,
-    Statement,
+    Action, Argument, Call, ElementRange, Expression, Launch, MemoryKind, NamedArray, Object,
+    Statement, StreamProgram,
 };
 
 /// Names that mean something else, here or in a language that the program is written in.
@@ -105,7 +105,7 @@ impl Kind {
 }
 
 /// Finds what is wrong with a program.
-pub fn check(program: &Program) -> Vec<ProgramError> {
+pub fn check(program: &StreamProgram) -> Vec<ProgramError> {
     let mut checker = Checker {
         names: vec![("legacy".to_owned(), Kind::Stream, false, 0)],
         errors: Vec::new(),
@@ -305,8 +305,8 @@ impl Checker {
         }
     }
 
-    fn declare_all(&mut self, arrays: &[Array], kind: Kind, line: u32) -> Checked {
-        for Array { name, count } in arrays {
+    fn declare_all(&mut self, arrays: &[NamedArray], kind: Kind, line: u32) -> Checked {
+        for NamedArray { name, count } in arrays {
             if let Some(count) = count {
                 self.number(count)?;
             }
@@ -419,7 +419,7 @@ impl Checker {
         }
     }
 
-    fn elements(&self, elements: &Elements) -> Result<MemoryKind, String> {
+    fn elements(&self, elements: &ElementRange) -> Result<MemoryKind, String> {
         if let Some((from, to)) = &elements.range {
             self.number(from)?;
             self.number(to)?;
@@ -429,10 +429,10 @@ impl Checker {
 }
 
 /// An argument that may name memory.
-pub(crate) fn as_elements(argument: &Argument) -> Option<Elements> {
+pub(crate) fn as_elements(argument: &Argument) -> Option<ElementRange> {
     match argument {
         Argument::Memory(elements) => Some(elements.clone()),
-        Argument::Value(Expression::Name(name)) => Some(Elements {
+        Argument::Value(Expression::Name(name)) => Some(ElementRange {
             memory: Object {
                 name: name.clone(),
                 index: None,

@@ -5,8 +5,8 @@ use crate::kernels::{self, Kernel, Parameter};
 use crate::run::launched;
 use crate::rust::is_constant;
 use crate::syntax::{
-    Action, Argument, Array, Call, Elements, Expression, Launch, MemoryKind, Object, Program,
-    Statement,
+    Action, Argument, Call, ElementRange, Expression, Launch, MemoryKind, NamedArray, Object,
+    Statement, StreamProgram,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -34,7 +34,7 @@ void labs_hand_in(const float* result, size_t length);
 "#;
 
 /// Writes the CUDA C++ that a program stands for. The program has been [checked](crate::check::check).
-pub fn translate(program: &Program) -> String {
+pub fn translate(program: &StreamProgram) -> String {
     let mut body = Body {
         text: String::new(),
         depth: 1,
@@ -153,7 +153,12 @@ impl Body {
         }
     }
 
-    fn objects(&mut self, Array { name, count }: &Array, kind: &str, new: impl Fn(&str) -> String) {
+    fn objects(
+        &mut self,
+        NamedArray { name, count }: &NamedArray,
+        kind: &str,
+        new: impl Fn(&str) -> String,
+    ) {
         match count {
             None => {
                 self.line(&format!("{kind} {name};"));
@@ -172,7 +177,7 @@ impl Body {
     fn allocate(
         &mut self,
         kind: MemoryKind,
-        array: &Array,
+        array: &NamedArray,
         length: &Expression,
         stream: Option<&Object>,
     ) {
@@ -240,7 +245,7 @@ impl Body {
     }
 
     /// A pointer and a number of elements.
-    fn elements(&self, elements: &Elements) -> (String, String) {
+    fn elements(&self, elements: &ElementRange) -> (String, String) {
         let pointer = object(&elements.memory);
         match &elements.range {
             Some((from, to)) => (
@@ -263,7 +268,7 @@ impl Body {
             .map_or(MemoryKind::Device, |(kind, _)| *kind)
     }
 
-    fn copy(&mut self, stream: Option<&Object>, to: &Elements, from: &Elements) {
+    fn copy(&mut self, stream: Option<&Object>, to: &ElementRange, from: &ElementRange) {
         let word = |kind| {
             if kind == MemoryKind::Device {
                 "Device"
@@ -342,7 +347,7 @@ impl Body {
                 self.line("printf(\"kernel: %.3f ms\\n\", milliseconds);");
             }
             Call::HandIn(memory) => {
-                let whole = Elements {
+                let whole = ElementRange {
                     memory: memory.clone(),
                     range: None,
                 };

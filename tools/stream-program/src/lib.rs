@@ -19,13 +19,13 @@ pub mod words;
 pub use error::ProgramError;
 pub use parse::parse;
 
-use syntax::Program;
+use syntax::StreamProgram;
 
 /// Parses and checks a program.
 ///
 /// # Errors
 /// All lines that are wrong, in their order.
-pub fn read(text: &str) -> Result<Program, Vec<ProgramError>> {
+pub fn read(text: &str) -> Result<StreamProgram, Vec<ProgramError>> {
     let program = parse(text)?;
     let errors = check::check(&program);
     if errors.is_empty() {

@@ -3,8 +3,8 @@
 mod line;
 
 use crate::error::ProgramError;
-use crate::syntax::{Action, Program, Statement};
-use line::Line;
+use crate::syntax::{Action, Statement, StreamProgram};
+use line::ParsedLine;
 
 /// Programs of more lines are refused.
 const MOST_LINES: usize = 2000;
@@ -13,13 +13,13 @@ const MOST_LINES: usize = 2000;
 ///
 /// # Errors
 /// All lines that are no statement, in their order.
-pub fn parse(text: &str) -> Result<Program, Vec<ProgramError>> {
+pub fn parse(text: &str) -> Result<StreamProgram, Vec<ProgramError>> {
     let mut errors = Vec::new();
     // The loops that are open, with their lines, and what stands in them.
     let mut open: Vec<(Statement, Vec<Statement>)> = Vec::new();
     let mut program = Vec::new();
     for (number, text) in (1..).zip(text.lines().take(MOST_LINES)) {
-        let action = match Line::read(text) {
+        let action = match ParsedLine::read(text) {
             Ok(line) => line,
             Err(message) => {
                 errors.push(ProgramError::new(number, message));
@@ -27,8 +27,8 @@ pub fn parse(text: &str) -> Result<Program, Vec<ProgramError>> {
             }
         };
         match action {
-            Line::Empty => {}
-            Line::End => match open.pop() {
+            ParsedLine::Empty => {}
+            ParsedLine::End => match open.pop() {
                 Some((mut head, body)) => {
                     if let Action::For(.., lines) = &mut head.action {
                         *lines = body;
@@ -40,7 +40,7 @@ pub fn parse(text: &str) -> Result<Program, Vec<ProgramError>> {
                     "no loop is open here: remove the }",
                 )),
             },
-            Line::Action(action) => {
+            ParsedLine::Action(action) => {
                 let statement = Statement {
                     line: number,
                     action: *action,
@@ -72,7 +72,7 @@ pub fn parse(text: &str) -> Result<Program, Vec<ProgramError>> {
 /// Where the next statement belongs.
 fn target<'a>(
     open: &'a mut [(Statement, Vec<Statement>)],
-    program: &'a mut Program,
+    program: &'a mut StreamProgram,
 ) -> &'a mut Vec<Statement> {
     match open.last_mut() {
         Some((_, body)) => body,

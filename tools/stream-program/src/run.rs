@@ -6,8 +6,8 @@ use crate::check::as_elements;
 use crate::error::ProgramError;
 use crate::kernels::{self, Parameter};
 use crate::syntax::{
-    Action, Argument, Array, Call, Elements, Expression, Launch, MemoryKind, Object, Program,
-    Statement,
+    Action, Argument, Call, ElementRange, Expression, Launch, MemoryKind, NamedArray, Object,
+    Statement, StreamProgram,
 };
 use cuda_host::capture::{self, GraphExec};
 use cuda_host::{StreamExt as _, pool::MemoryPool, stream};
@@ -15,7 +15,7 @@ use cust::context::CurrentContext;
 use cust::event::{Event, EventFlags};
 use cust::module::Module;
 use cust::stream::{Stream, StreamFlags};
-use memory::{Memory, Span};
+use memory::{ProgramMemory, Span};
 use std::collections::BTreeMap;
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -28,18 +28,18 @@ const MOST_STEPS: u32 = 100_000;
 const MOST_OBJECTS: u64 = 256;
 
 /// What a name stands for.
-enum Value {
+enum VariableValue {
     Number(u64),
     Streams(Vec<Stream>),
     Events(Vec<Event>),
     /// None once it is freed.
-    Memory(Vec<Option<Memory>>),
+    Memory(Vec<Option<ProgramMemory>>),
     Graph(GraphExec),
 }
 
 /// A program that runs.
 struct Run {
-    values: Vec<(String, Value)>,
+    values: Vec<(String, VariableValue)>,
     modules: BTreeMap<&'static str, Module>,
     file: Arc<str>,
     steps: u32,
@@ -52,7 +52,7 @@ type Done = Result<(), String>;
 ///
 /// # Errors
 /// A call fails, or a value does not fit: with the line.
-pub fn run(program: &Program) -> Result<(), ProgramError> {
+pub fn run(program: &StreamProgram) -> Result<(), ProgramError> {
     let first = program.first().map_or(1, |statement| statement.line);
     let at_first = |error: String| ProgramError::new(first, error);
     let _context = cust::quick_init().map_err(|error| at_first(error.to_string()))?;
@@ -112,7 +112,8 @@ impl Run {
                 let range = self.number(from).map_err(at)?..self.number(to).map_err(at)?;
                 for number in range {
                     let outside = self.values.len();
-                    self.values.push((name.clone(), Value::Number(number)));
+                    self.values
+                        .push((name.clone(), VariableValue::Number(number)));
                     let result = self.block(body);
                     self.leave(outside);
                     result?;
@@ -135,7 +136,8 @@ impl Run {
         match action {
             Action::Let(name, value) => {
                 let value = self.number(value)?;
-                self.values.push((name.clone(), Value::Number(value)));
+                self.values
+                    .push((name.clone(), VariableValue::Number(value)));
                 Ok(())
             }
             Action::Streams(blocking, arrays) => arrays
@@ -155,7 +157,8 @@ impl Run {
             Action::EndCapture(name, stream) => {
                 let graph = capture::end(self.stream(stream)?).map_err(in_words)?;
                 let graph = graph.instantiate().map_err(in_words)?;
-                self.values.push((name.clone(), Value::Graph(graph)));
+                self.values
+                    .push((name.clone(), VariableValue::Graph(graph)));
                 Ok(())
             }
             Action::Call(call) => self.call(call),
@@ -184,7 +187,7 @@ impl Run {
                 .map_err(in_words),
             Call::Synchronize(None) => CurrentContext::synchronize().map_err(in_words),
             Call::Synchronize(Some(object)) => match self.value(&object.name)? {
-                Value::Events(_) => self.event(object)?.synchronize().map_err(in_words),
+                VariableValue::Events(_) => self.event(object)?.synchronize().map_err(in_words),
                 _ => self.stream(object)?.synchronize().map_err(in_words),
             },
             Call::Fill(elements, batch) => {
@@ -208,7 +211,7 @@ impl Run {
                 Ok(())
             }
             Call::HandIn(memory) => {
-                let whole = Elements {
+                let whole = ElementRange {
                     memory: memory.clone(),
                     range: None,
                 };
@@ -225,7 +228,7 @@ impl Run {
             }
             Call::BeginCapture(stream) => capture::begin(self.stream(stream)?).map_err(in_words),
             Call::LaunchGraph { graph, stream } => {
-                let Value::Graph(exec) = self.value(&graph.name)? else {
+                let VariableValue::Graph(exec) = self.value(&graph.name)? else {
                     return Err(format!("{} is not a graph", graph.name));
                 };
                 // SAFETY: the software GPU checks what a graph touches, and reports what does not live.
@@ -234,7 +237,7 @@ impl Run {
         }
     }
 
-    fn streams(&mut self, blocking: bool, array: &Array) -> Done {
+    fn streams(&mut self, blocking: bool, array: &NamedArray) -> Done {
         let make = |name: &str| {
             let stream = match blocking {
                 true => Stream::new(StreamFlags::DEFAULT, None),
@@ -253,11 +256,11 @@ impl Run {
             }
         };
         self.values
-            .push((array.name.clone(), Value::Streams(streams)));
+            .push((array.name.clone(), VariableValue::Streams(streams)));
         Ok(())
     }
 
-    fn events(&mut self, timed: bool, array: &Array) -> Done {
+    fn events(&mut self, timed: bool, array: &NamedArray) -> Done {
         let count = array
             .count
             .as_ref()
@@ -269,14 +272,14 @@ impl Run {
         let events = (0..count).map(|_| Event::new(flags).map_err(in_words));
         let events = events.collect::<Result<_, _>>()?;
         self.values
-            .push((array.name.clone(), Value::Events(events)));
+            .push((array.name.clone(), VariableValue::Events(events)));
         Ok(())
     }
 
     fn allocate(
         &mut self,
         kind: MemoryKind,
-        array: &Array,
+        array: &NamedArray,
         length: &Expression,
         stream: Option<&Object>,
     ) -> Done {
@@ -286,10 +289,10 @@ impl Run {
             .map_or(Ok(1), |count| self.count(count))?;
         let length = self.number(length)?;
         let stream = stream.map(|stream| self.stream(stream)).transpose()?;
-        let memory = (0..count).map(|_| Memory::allocate(kind, length, stream).map(Some));
+        let memory = (0..count).map(|_| ProgramMemory::allocate(kind, length, stream).map(Some));
         let memory = memory.collect::<Result<_, _>>()?;
         self.values
-            .push((array.name.clone(), Value::Memory(memory)));
+            .push((array.name.clone(), VariableValue::Memory(memory)));
         Ok(())
     }
 
@@ -300,7 +303,7 @@ impl Run {
             .iter()
             .rposition(|(name, _)| *name == memory.name);
         let taken = slot.and_then(|slot| match &mut self.values[slot].1 {
-            Value::Memory(all) => all.get_mut(index).and_then(Option::take),
+            VariableValue::Memory(all) => all.get_mut(index).and_then(Option::take),
             _ => None,
         });
         let taken = taken.ok_or_else(|| format!("{} is freed already", memory.name))?;
@@ -351,7 +354,7 @@ impl Run {
         unsafe { stream.launch(&function, blocks, threads, 0, &pointers) }.map_err(in_words)
     }
 
-    fn value(&self, name: &str) -> Result<&Value, String> {
+    fn value(&self, name: &str) -> Result<&VariableValue, String> {
         let found = self.values.iter().rev().find(|(known, _)| known == name);
         found
             .map(|(_, value)| value)
@@ -360,7 +363,7 @@ impl Run {
 
     fn number(&self, expression: &Expression) -> Result<u64, String> {
         expression.value(&|name| match self.value(name)? {
-            Value::Number(number) => Ok(*number),
+            VariableValue::Number(number) => Ok(*number),
             _ => Err(format!("{name} is not a number")),
         })
     }
@@ -398,21 +401,21 @@ impl Run {
             return Ok(memory::legacy());
         }
         match self.value(&object.name)? {
-            Value::Streams(streams) => self.nth(object, streams),
+            VariableValue::Streams(streams) => self.nth(object, streams),
             _ => Err(format!("{} is not a stream", object.name)),
         }
     }
 
     fn event(&self, object: &Object) -> Result<&Event, String> {
         match self.value(&object.name)? {
-            Value::Events(events) => self.nth(object, events),
+            VariableValue::Events(events) => self.nth(object, events),
             _ => Err(format!("{} is not an event", object.name)),
         }
     }
 
-    fn span(&self, elements: &Elements) -> Result<Span, String> {
+    fn span(&self, elements: &ElementRange) -> Result<Span, String> {
         let name = &elements.memory.name;
-        let Value::Memory(all) = self.value(name)? else {
+        let VariableValue::Memory(all) = self.value(name)? else {
             return Err(format!("{name} is not memory"));
         };
         let memory = self.nth(&elements.memory, all)?.as_ref();

@@ -4,14 +4,14 @@ use crate::check::{Kind, as_elements};
 use crate::kernels::{self, Parameter};
 use crate::run::launched;
 use crate::syntax::{
-    Action, Argument, Array, Call, Elements, Expression, Launch, MemoryKind, Object, Program,
-    Statement,
+    Action, Argument, Call, ElementRange, Expression, Launch, MemoryKind, NamedArray, Object,
+    Statement, StreamProgram,
 };
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Writes the Rust that a program stands for. The program has been [checked](crate::check::check).
-pub fn translate(program: &Program) -> String {
+pub fn translate(program: &StreamProgram) -> String {
     let mut body = Body {
         text: String::new(),
         depth: 1,
@@ -134,7 +134,7 @@ impl Body {
         }
     }
 
-    fn writes(&mut self, to: Option<&Elements>) {
+    fn writes(&mut self, to: Option<&ElementRange>) {
         let Some(to) = to else {
             return;
         };
@@ -165,7 +165,7 @@ impl Body {
                     true => "Stream::new(StreamFlags::DEFAULT, None)",
                     false => "stream::non_blocking()",
                 };
-                for Array { name, count } in arrays {
+                for NamedArray { name, count } in arrays {
                     let label = name.replace('_', " ");
                     let text = match count {
                         None => format!("let {name} = {new}?.named(\"{label}\");"),
@@ -211,7 +211,7 @@ impl Body {
         }
     }
 
-    fn objects(&mut self, Array { name, count }: &Array, mutable: &str, new: &str) {
+    fn objects(&mut self, NamedArray { name, count }: &NamedArray, mutable: &str, new: &str) {
         let text = match count {
             None => format!("let {mutable}{name} = {new}?;"),
             Some(count) => format!(
@@ -225,7 +225,7 @@ impl Body {
     fn memory(
         &mut self,
         kind: MemoryKind,
-        array: &Array,
+        array: &NamedArray,
         length: &Expression,
         stream: Option<&Object>,
     ) {
@@ -307,7 +307,7 @@ impl Body {
         }
     }
 
-    fn elements(&self, elements: &Elements) -> String {
+    fn elements(&self, elements: &ElementRange) -> String {
         let memory = object(&elements.memory);
         match (&elements.range, self.is_device(&elements.memory)) {
             (None, _) => memory,
@@ -318,7 +318,7 @@ impl Body {
         }
     }
 
-    fn copy(&mut self, stream: Option<&Object>, to: &Elements, from: &Elements) {
+    fn copy(&mut self, stream: Option<&Object>, to: &ElementRange, from: &ElementRange) {
         let to_device = self.is_device(&to.memory);
         let (to, from) = (self.elements(to), self.elements(from));
         let copied = |name: &str, stream: &str| match to_device {

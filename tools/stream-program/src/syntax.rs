@@ -1,7 +1,7 @@
 //! The parts of a program.
 
 /// A whole program.
-pub type Program = Vec<Statement>;
+pub type StreamProgram = Vec<Statement>;
 
 /// A line of a program, and the lines within it.
 #[derive(Clone, Debug, PartialEq)]
@@ -18,12 +18,12 @@ pub enum Action {
     /// `let NAME = NUMBER`
     Let(String, Expression),
     /// `stream NAME` or `stream NAME[COUNT]`; `blocking` streams synchronise with the legacy default stream.
-    Streams(bool, Vec<Array>),
+    Streams(bool, Vec<NamedArray>),
     /// `event NAME`; `timed` ones take the time.
-    Events(bool, Vec<Array>),
+    Events(bool, Vec<NamedArray>),
     /// `device NAME[LENGTH]`, `pinned`, `pageable`; a second number in front is that of buffers. `in STREAM` allocates in
     /// stream order.
-    Memory(MemoryKind, Vec<(Array, Expression)>, Option<Object>),
+    Memory(MemoryKind, Vec<(NamedArray, Expression)>, Option<Object>),
     /// `for NAME in FROM..TO {`
     For(String, Expression, Expression, Vec<Statement>),
     /// `KERNEL<<<BLOCKS, THREADS, 0, STREAM>>>(ARGUMENTS)`
@@ -36,7 +36,7 @@ pub enum Action {
 
 /// Names with a number of objects: one, unless a number is given.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Array {
+pub struct NamedArray {
     /// Its name.
     pub name: String,
     /// How many; `None` for one that is no array.
@@ -77,7 +77,7 @@ pub enum Argument {
     /// A whole number, or memory if the name is that of memory.
     Value(Expression),
     /// Memory, with an index or a range.
-    Memory(Elements),
+    Memory(ElementRange),
 }
 
 /// `NAME` or `NAME[INDEX]`.
@@ -91,7 +91,7 @@ pub struct Object {
 
 /// Memory, or a range of it.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Elements {
+pub struct ElementRange {
     /// The memory.
     pub memory: Object,
     /// The first element and the one behind the last.
@@ -105,11 +105,11 @@ pub enum Call {
     /// `STREAM.copy(TO, FROM)`; without a stream, the call blocks the host.
     Copy {
         stream: Option<Object>,
-        to: Elements,
-        from: Elements,
+        to: ElementRange,
+        from: ElementRange,
     },
     /// `zero(MEMORY)`
-    Zero(Elements),
+    Zero(ElementRange),
     /// `STREAM.free(MEMORY)`; without a stream, the call blocks the host.
     Free {
         stream: Option<Object>,
@@ -122,7 +122,7 @@ pub enum Call {
     /// `X.synchronize()` of a stream or an event; without one, of the device.
     Synchronize(Option<Object>),
     /// `fill(MEMORY, BATCH)`: the host writes a batch of data.
-    Fill(Elements, Expression),
+    Fill(ElementRange, Expression),
     /// `cpu_work(MICROSECONDS)`
     CpuWork(Expression),
     /// `hand_in_time(START, END)`: the time from an event to another one.

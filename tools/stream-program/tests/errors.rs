@@ -1,4 +1,4 @@
-//! What is wrong with a program is said of its line.
+//! An error of a program names its line.
 
 use stream_program::read;
 

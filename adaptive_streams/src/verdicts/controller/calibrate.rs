@@ -1,7 +1,7 @@
 //! What is found out before the run: the floors of each number of streams, and a kernel that is long on this device.
 
 use super::known::CheckedRounds;
-use crate::controller::{GridExtents, Rounds};
+use crate::controller::{Rounds, Size};
 use crate::decide::{CHOICES, Floor, Floors};
 use anyhow::Result;
 use cuda_host::prelude::*;
@@ -11,9 +11,9 @@ use std::array;
 /// Rounds of a calibration.
 pub const CALIBRATION: usize = 16;
 /// The grid of a short kernel.
-pub const SHORT: GridExtents = (8, 256);
+pub const SHORT: Size = (8, 256);
 /// The grids of a long one. Which of them is long depends on the device: on its clock, and on the link that copies take.
-pub const LONG: [GridExtents; 4] = [(1, 96), (1, 64), (1, 48), (1, 32)];
+pub const LONG: [Size; 4] = [(1, 96), (1, 64), (1, 48), (1, 32)];
 /// How much longer a chunk's way with a long kernel and four streams takes than a round with eight streams would without kernels.
 const LONGER: f64 = 1.2;
 

@@ -1,7 +1,7 @@
 //! The data of the rounds, the expected results, and the times of the phases.
 
 use super::phases::Phases;
-use crate::controller::{GridExtents, INPUT, PHASES, ROUND, Rounds};
+use crate::controller::{INPUT, PHASES, ROUND, Rounds, Size};
 use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::few_values::{Batch, ExpectedValues};
@@ -22,11 +22,7 @@ pub struct CheckedRounds<'s> {
 
 impl<'s> CheckedRounds<'s> {
     /// The data, and the rounds of each phase. No more streams are used than there are.
-    pub fn new(
-        streams: &'s [Stream],
-        phases: Phases,
-        grids: [GridExtents; PHASES],
-    ) -> Result<Self> {
+    pub fn new(streams: &'s [Stream], phases: Phases, grids: [Size; PHASES]) -> Result<Self> {
         let mut rounds = Rounds::new(streams, phases.each_ref().map(|rounds| rounds.end), grids)?;
         DATA.fill(&mut rounds.input);
         let expected = ExpectedValues::by(|x| x.mul_add(2.0, 1.0));

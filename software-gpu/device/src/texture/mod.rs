@@ -17,7 +17,7 @@ pub use sample::{Coordinate, Footprint, Texel, gather, sample};
 
 /// The dimensions of an image, and which of its axes are layers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Shape {
+pub enum TextureShape {
     /// One row.
     OneD,
     /// Rows.
@@ -34,7 +34,7 @@ pub enum Shape {
     LayeredCube,
 }
 
-impl Shape {
+impl TextureShape {
     /// The dimensions that coordinates filter over: faces of cubes have two.
     pub const fn dimensions(self) -> usize {
         match self {
@@ -79,7 +79,7 @@ pub struct Image {
     /// What a texel consists of.
     pub format: Format,
     /// Its dimensions.
-    pub shape: Shape,
+    pub shape: TextureShape,
     /// Texels in x, y and z; 1 where there is no such dimension. z counts the layers and faces, too.
     pub extent: [u32; 3],
     /// Bytes from one row to the next.

@@ -33,7 +33,7 @@ impl Objects {
         self.objects.get(&handle)
     }
 
-    /// Forgets an object. `false` when there is none with this handle.
+    /// Forgets an object. `false` for an unknown handle.
     pub fn remove(&mut self, handle: u64) -> bool {
         self.objects.remove(&handle).is_some()
     }

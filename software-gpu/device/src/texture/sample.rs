@@ -3,7 +3,7 @@
 //! Linear filtering computes with weights of 8 fractional bits. The guide says no more: that the position is rounded to the
 //! nearest multiple of 1/256, and that the sum of the weighted texels is rounded once, is this model's choice.
 
-use super::{AddressMode, Image, Sampler, Shape};
+use super::{AddressMode, Image, Sampler, TextureShape};
 
 /// Fractional bits of a filter's weights.
 const FRACTION_BITS: u32 = 8;
@@ -127,7 +127,7 @@ fn positions(
         plane = face;
     }
     if image.shape.is_layered() {
-        let faces = if image.shape == Shape::LayeredCube {
+        let faces = if image.shape == TextureShape::LayeredCube {
             6
         } else {
             1
@@ -265,7 +265,7 @@ mod tests {
     use super::super::Format;
     use super::*;
 
-    fn image(shape: Shape, extent: [u32; 3]) -> Image {
+    fn image(shape: TextureShape, extent: [u32; 3]) -> Image {
         Image {
             address: 1 << 20,
             format: Format::new(0x20, 1).expect("is known"),
@@ -292,7 +292,7 @@ mod tests {
 
     /// The texels in x and their weights out of 256.
     fn row(sampler: Sampler, x: f32) -> Vec<(Option<u32>, u32)> {
-        let image = image(Shape::OneD, [4, 1, 1]);
+        let image = image(TextureShape::OneD, [4, 1, 1]);
         let footprint = sample(&image, &sampler, 0, at([x, 0.0, 0.0]));
         let texels = footprint.texels().iter();
         texels
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(row(sampler, 1.75), [(Some(1), 192), (Some(2), 64)]);
         // 0.3 is 76.8 of 256.
         assert_eq!(row(sampler, 1.8), [(Some(1), 179), (Some(2), 77)]);
-        // Less than half a step is none.
+        // Less than half a step rounds to zero.
         assert_eq!(row(sampler, 1.501), [(Some(1), 256)]);
         assert_eq!(row(sampler, 0.25), [(Some(0), 64), (Some(0), 192)]);
     }
@@ -357,7 +357,7 @@ mod tests {
 
     #[test]
     fn weights_of_three_axes_sum_up_to_one() {
-        let image = image(Shape::ThreeD, [4, 4, 4]);
+        let image = image(TextureShape::ThreeD, [4, 4, 4]);
         let sampler = sampler(AddressMode::Clamp, true, false);
         let footprint = sample(&image, &sampler, 0, at([1.3, 2.7, 0.9]));
         assert_eq!(footprint.texels().len(), 8);
@@ -367,7 +367,7 @@ mod tests {
 
     #[test]
     fn a_layer_beyond_the_last_is_the_last() {
-        let image = image(Shape::LayeredTwoD, [4, 4, 3]);
+        let image = image(TextureShape::LayeredTwoD, [4, 4, 3]);
         let sampler = sampler(AddressMode::Clamp, false, false);
         for (layer, slice) in [(0, 0), (2, 2), (7, 2)] {
             let footprint = sample(&image, &sampler, layer, at([1.5, 2.5, 0.0]));
@@ -394,7 +394,7 @@ mod tests {
 
     #[test]
     fn a_gather_goes_round_the_point() {
-        let image = image(Shape::TwoD, [4, 4, 1]);
+        let image = image(TextureShape::TwoD, [4, 4, 1]);
         let sampler = sampler(AddressMode::Clamp, false, false);
         let texels = gather(&image, &sampler, 0, at([2.0, 1.0, 0.0]));
         let expected = [[1, 1, 0], [2, 1, 0], [2, 0, 0], [1, 0, 0]];
@@ -403,7 +403,7 @@ mod tests {
 
     #[test]
     fn memory_outside_is_not_clamped() {
-        let mut memory = image(Shape::OneD, [4, 1, 1]);
+        let mut memory = image(TextureShape::OneD, [4, 1, 1]);
         memory.linear = true;
         let sampler = sampler(AddressMode::Clamp, false, false);
         for (index, texel) in [(-1, Texel::Border), (3, Texel::Inside([3, 0, 0]))] {

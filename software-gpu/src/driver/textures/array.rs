@@ -9,7 +9,7 @@ use crate::driver::c_abi::types::{CUarray, CUcontext, Out};
 use crate::driver::host::call::{Call, call};
 use crate::driver::host::costs::Cost;
 use crate::memory::AllocationKind;
-use crate::texture::{Format, Image, Shape};
+use crate::texture::{Format, Image, TextureShape};
 
 /// `CUDA_ARRAY3D_LAYERED`.
 const LAYERED: c_uint = 1;
@@ -27,13 +27,13 @@ const FACES: usize = 6;
 
 /// A CUDA array.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::driver) struct Array {
+pub(in crate::driver) struct CudaArray {
     pub(in crate::driver) context: CUcontext,
     pub(in crate::driver) image: Image,
     given: CUarray3DDescriptor,
 }
 
-impl Array {
+impl CudaArray {
     /// Whether surfaces can be made of it.
     pub(in crate::driver) fn is_for_surfaces(&self) -> bool {
         self.given.flags & SURFACE != 0
@@ -98,7 +98,7 @@ fn create(array: Out<CUarray>, given: CUarray3DDescriptor) -> Result<(), CudaErr
         let (address, served) = call.allocate_device(context, bytes, AllocationKind::Device)?;
         call.spend(Cost::Allocation(served));
         image.address = address;
-        let created = Array {
+        let created = CudaArray {
             context,
             image,
             given,
@@ -145,7 +145,7 @@ fn image(given: &CUarray3DDescriptor) -> Result<Image, CudaError> {
 }
 
 /// The shape of an array, if the extent fits the flags.
-fn shape([width, height, depth]: [usize; 3], flags: c_uint) -> Option<Shape> {
+fn shape([width, height, depth]: [usize; 3], flags: c_uint) -> Option<TextureShape> {
     if width == 0 {
         return None;
     }
@@ -153,32 +153,32 @@ fn shape([width, height, depth]: [usize; 3], flags: c_uint) -> Option<Shape> {
     if flags & CUBE != 0 {
         let is_square = width == height;
         return match is_layered {
-            false => (is_square && depth == FACES).then_some(Shape::Cube),
+            false => (is_square && depth == FACES).then_some(TextureShape::Cube),
             true => (is_square && depth > 0 && depth.is_multiple_of(FACES))
-                .then_some(Shape::LayeredCube),
+                .then_some(TextureShape::LayeredCube),
         };
     }
     match (is_layered, height, depth) {
         (true, _, 0) => None,
-        (true, 0, _) => Some(Shape::LayeredOneD),
-        (true, ..) => Some(Shape::LayeredTwoD),
-        (false, 0, 0) => Some(Shape::OneD),
+        (true, 0, _) => Some(TextureShape::LayeredOneD),
+        (true, ..) => Some(TextureShape::LayeredTwoD),
+        (false, 0, 0) => Some(TextureShape::OneD),
         (false, 0, _) => None,
-        (false, _, 0) => Some(Shape::TwoD),
-        (false, ..) => Some(Shape::ThreeD),
+        (false, _, 0) => Some(TextureShape::TwoD),
+        (false, ..) => Some(TextureShape::ThreeD),
     }
 }
 
 /// The device attributes that bound width, height and depth: `CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_WIDTH` and its kin.
-fn limits(shape: Shape) -> [Option<c_int>; 3] {
+fn limits(shape: TextureShape) -> [Option<c_int>; 3] {
     match shape {
-        Shape::OneD => [Some(21), None, None],
-        Shape::TwoD => [Some(22), Some(23), None],
-        Shape::ThreeD => [Some(24), Some(25), Some(26)],
-        Shape::LayeredOneD => [Some(42), None, Some(43)],
-        Shape::LayeredTwoD => [Some(27), Some(28), Some(29)],
-        Shape::Cube => [Some(52), Some(52), None],
-        Shape::LayeredCube => [Some(53), Some(53), Some(54)],
+        TextureShape::OneD => [Some(21), None, None],
+        TextureShape::TwoD => [Some(22), Some(23), None],
+        TextureShape::ThreeD => [Some(24), Some(25), Some(26)],
+        TextureShape::LayeredOneD => [Some(42), None, Some(43)],
+        TextureShape::LayeredTwoD => [Some(27), Some(28), Some(29)],
+        TextureShape::Cube => [Some(52), Some(52), None],
+        TextureShape::LayeredCube => [Some(53), Some(53), Some(54)],
     }
 }
 
@@ -203,18 +203,22 @@ mod tests {
     #[test]
     fn extent_and_flags_give_the_shape() {
         let cases = [
-            ([8, 0, 0], 0, Some(Shape::OneD)),
-            ([8, 4, 0], 0, Some(Shape::TwoD)),
-            ([8, 4, 2], 0, Some(Shape::ThreeD)),
+            ([8, 0, 0], 0, Some(TextureShape::OneD)),
+            ([8, 4, 0], 0, Some(TextureShape::TwoD)),
+            ([8, 4, 2], 0, Some(TextureShape::ThreeD)),
             ([8, 0, 2], 0, None),
             ([0, 4, 2], 0, None),
-            ([8, 0, 2], LAYERED, Some(Shape::LayeredOneD)),
-            ([8, 4, 2], LAYERED | SURFACE, Some(Shape::LayeredTwoD)),
+            ([8, 0, 2], LAYERED, Some(TextureShape::LayeredOneD)),
+            (
+                [8, 4, 2],
+                LAYERED | SURFACE,
+                Some(TextureShape::LayeredTwoD),
+            ),
             ([8, 4, 0], LAYERED, None),
-            ([8, 8, 6], CUBE, Some(Shape::Cube)),
+            ([8, 8, 6], CUBE, Some(TextureShape::Cube)),
             ([8, 4, 6], CUBE, None),
             ([8, 8, 12], CUBE, None),
-            ([8, 8, 12], CUBE | LAYERED, Some(Shape::LayeredCube)),
+            ([8, 8, 12], CUBE | LAYERED, Some(TextureShape::LayeredCube)),
             ([8, 8, 8], CUBE | LAYERED, None),
         ];
         for (extent, flags, expected) in cases {

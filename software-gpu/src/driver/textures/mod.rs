@@ -11,12 +11,12 @@ use std::collections::BTreeMap;
 use super::c_abi::handles::Table;
 use super::c_abi::types::{CUarray, CUcontext};
 use super::simulation::simulator::Simulator;
-use array::Array;
+use array::CudaArray;
 use objects::Described;
 
 /// All arrays and objects.
 pub(in crate::driver) struct Textures {
-    pub(in crate::driver) arrays: Table<CUarray, Array>,
+    pub(in crate::driver) arrays: Table<CUarray, CudaArray>,
     /// By the handle that kernels use.
     objects: BTreeMap<u64, Described>,
     /// Objects that the program has destroyed while operations were pending, which may use them.

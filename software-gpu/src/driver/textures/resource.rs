@@ -6,8 +6,8 @@ use super::abi::CUresourceDesc;
 use crate::driver::c_abi::errors::CudaError;
 use crate::driver::c_abi::types::{CUarray, CUcontext};
 use crate::driver::host::call::Call;
-use crate::driver::textures::array::Array;
-use crate::texture::{Format, Image, Shape};
+use crate::driver::textures::array::CudaArray;
+use crate::texture::{Format, Image, TextureShape};
 
 /// `CUresourcetype`.
 const ARRAY: c_uint = 0;
@@ -24,13 +24,13 @@ const MAX_PITCH_HEIGHT: c_int = 71;
 const MAX_PITCH: c_int = 72;
 
 /// The fields of the union for memory: an address, then format and channels in one word, then sizes.
-struct Memory {
+struct TextureMemory {
     address: u64,
     format: Option<Format>,
     sizes: [u64; 3],
 }
 
-impl Memory {
+impl TextureMemory {
     fn of(resource: &[u64; 16]) -> Self {
         let [address, format, first, second, third, ..] = *resource;
         Self {
@@ -46,7 +46,7 @@ impl Call {
     ///
     /// # Errors
     /// `CUDA_ERROR_INVALID_VALUE` for other resources and for null, `CUDA_ERROR_INVALID_HANDLE` for an array that does not exist.
-    pub(super) fn array_of(&self, resource: &CUresourceDesc) -> Result<&Array, CudaError> {
+    pub(super) fn array_of(&self, resource: &CUresourceDesc) -> Result<&CudaArray, CudaError> {
         match (resource.kind, resource.resource[0]) {
             (ARRAY, 0) => Err(CudaError::InvalidValue),
             (ARRAY, handle) => self.textures.arrays.get(CUarray(handle as usize)),
@@ -64,7 +64,7 @@ impl Call {
         context: CUcontext,
         resource: &CUresourceDesc,
     ) -> Result<Image, CudaError> {
-        let memory = Memory::of(&resource.resource);
+        let memory = TextureMemory::of(&resource.resource);
         match resource.kind {
             ARRAY => Ok(self.array_of(resource)?.image),
             MIPMAPPED_ARRAY => {
@@ -77,7 +77,7 @@ impl Call {
         }
     }
 
-    fn linear(&self, context: CUcontext, memory: &Memory) -> Result<Image, CudaError> {
+    fn linear(&self, context: CUcontext, memory: &TextureMemory) -> Result<Image, CudaError> {
         let format = memory.format.ok_or(CudaError::InvalidValue)?;
         let [bytes, ..] = memory.sizes;
         let width = bytes / u64::from(format.bytes());
@@ -86,7 +86,7 @@ impl Call {
         Ok(Image {
             address: memory.address,
             format,
-            shape: Shape::OneD,
+            shape: TextureShape::OneD,
             extent: [width as u32, 1, 1],
             row: bytes,
             slice: bytes,
@@ -94,7 +94,7 @@ impl Call {
         })
     }
 
-    fn rows(&self, context: CUcontext, memory: &Memory) -> Result<Image, CudaError> {
+    fn rows(&self, context: CUcontext, memory: &TextureMemory) -> Result<Image, CudaError> {
         let format = memory.format.ok_or(CudaError::InvalidValue)?;
         let [width, height, pitch] = memory.sizes;
         self.within(context, width, MAX_PITCH_WIDTH)?;
@@ -109,7 +109,7 @@ impl Call {
         Ok(Image {
             address: memory.address,
             format,
-            shape: Shape::TwoD,
+            shape: TextureShape::TwoD,
             extent: [width as u32, height as u32, 1],
             row: pitch,
             slice: pitch * height,

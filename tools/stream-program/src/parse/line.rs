@@ -2,14 +2,15 @@
 
 use crate::lex::{Token, tokens};
 use crate::syntax::{
-    Action, Argument, Array, Call, Elements, Expression, Launch, MemoryKind, Object, Operator,
+    Action, Argument, Call, ElementRange, Expression, Launch, MemoryKind, NamedArray, Object,
+    Operator,
 };
 
 /// Expressions within expressions, at most.
 const DEPTH: u32 = 40;
 
 /// What a line is.
-pub(super) enum Line {
+pub(super) enum ParsedLine {
     Empty,
     /// The end of a loop.
     End,
@@ -17,7 +18,7 @@ pub(super) enum Line {
 }
 
 /// The words that are left of a line.
-struct Words {
+struct LineWords {
     tokens: Vec<Token>,
     next: usize,
     depth: u32,
@@ -25,9 +26,9 @@ struct Words {
 
 type Parsed<T> = Result<T, String>;
 
-impl Line {
+impl ParsedLine {
     pub(super) fn read(text: &str) -> Parsed<Self> {
-        let mut words = Words {
+        let mut words = LineWords {
             tokens: tokens(text)?,
             next: 0,
             depth: 0,
@@ -45,7 +46,7 @@ impl Line {
     }
 }
 
-impl Words {
+impl LineWords {
     fn action(&mut self) -> Parsed<Action> {
         let word = self.name("a line begins with a word, such as stream or for")?;
         match word.as_str() {
@@ -85,7 +86,7 @@ impl Words {
         }
     }
 
-    fn arrays(&mut self) -> Parsed<Vec<Array>> {
+    fn arrays(&mut self) -> Parsed<Vec<NamedArray>> {
         let mut arrays = Vec::new();
         loop {
             let name = self.name("a name is missing")?;
@@ -93,7 +94,7 @@ impl Words {
                 true => Some(self.bracketed()?),
                 false => None,
             };
-            arrays.push(Array { name, count });
+            arrays.push(NamedArray { name, count });
             if !self.is(",") {
                 return Ok(arrays);
             }
@@ -111,7 +112,7 @@ impl Words {
                 true => (Some(first), self.bracketed()?),
                 false => (None, first),
             };
-            declared.push((Array { name, count }, length));
+            declared.push((NamedArray { name, count }, length));
             if !self.is(",") {
                 break;
             }
@@ -266,7 +267,7 @@ impl Words {
     }
 
     /// `NAME`, `NAME[INDEX]`, `NAME[FROM..TO]` or `NAME[INDEX][FROM..TO]`.
-    fn elements(&mut self) -> Parsed<Elements> {
+    fn elements(&mut self) -> Parsed<ElementRange> {
         let mut memory = Object {
             name: self.name("memory is missing")?,
             index: None,
@@ -276,14 +277,14 @@ impl Words {
             if self.is("..") {
                 let range = Some((first, self.expression()?));
                 self.sign("]")?;
-                return Ok(Elements { memory, range });
+                return Ok(ElementRange { memory, range });
             }
             self.sign("]")?;
             if memory.index.replace(first).is_some() {
                 return Err("memory has one index, and a range: data[slot][0..1024]".into());
             }
         }
-        Ok(Elements {
+        Ok(ElementRange {
             memory,
             range: None,
         })

@@ -13,7 +13,7 @@ use std::mem::ManuallyDrop;
 const MOST_ELEMENTS: u64 = 1 << 28;
 
 /// An allocation of 32-bit numbers.
-pub(super) enum Memory {
+pub(super) enum ProgramMemory {
     Device(DeviceBuffer<f32>),
     Pinned(LockedBuffer<f32>),
     Pageable(Vec<f32>),
@@ -29,7 +29,7 @@ pub(super) struct Span {
     pub length: u64,
 }
 
-impl Memory {
+impl ProgramMemory {
     pub(super) fn allocate(
         kind: MemoryKind,
         length: u64,

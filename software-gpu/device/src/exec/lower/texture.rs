@@ -4,10 +4,10 @@
 //! An image has one mipmap level here: what `.level` and `.grad` name makes no difference.
 
 use crate::ptx::ir::{Instruction, Operand, Space, Type};
-use crate::texture::Shape;
+use crate::texture::TextureShape;
 
 use super::super::cost::{Class, Weight};
-use super::super::memory::{self, Elements, Operation, Outside, Query, TextureAccess};
+use super::super::memory::{self, Operation, Outside, Query, TexelElements, TextureAccess};
 use super::super::op::Slot;
 use super::load_store::MemoryInstruction;
 use super::modifiers::Modifiers;
@@ -108,7 +108,7 @@ impl Lowering<'_> {
                 false => self.source(i, operand, kind)?,
             };
         }
-        let elements = Elements {
+        let elements = TexelElements {
             bytes,
             count,
             outside: outside.unwrap_or(Outside::Trap),
@@ -142,7 +142,7 @@ impl Lowering<'_> {
             i,
             &handle,
             Operation::Query(query),
-            (Shape::OneD, false),
+            (TextureShape::OneD, false),
             rows,
         )
     }
@@ -153,7 +153,7 @@ impl Lowering<'_> {
         i: &Instruction,
         object: &Operand,
         operation: Operation,
-        (shape, is_float): (Shape, bool),
+        (shape, is_float): (TextureShape, bool),
         rows: [Slot; 4],
     ) -> Result<Weight> {
         let Operand::Tensor(handle, coordinates) = object else {
@@ -204,15 +204,15 @@ impl Lowering<'_> {
         })
     }
 
-    fn shape(&self, i: &Instruction, m: &mut Modifiers<'_>) -> Result<Shape> {
-        const SHAPES: [Shape; 7] = [
-            Shape::OneD,
-            Shape::TwoD,
-            Shape::ThreeD,
-            Shape::LayeredOneD,
-            Shape::LayeredTwoD,
-            Shape::Cube,
-            Shape::LayeredCube,
+    fn shape(&self, i: &Instruction, m: &mut Modifiers<'_>) -> Result<TextureShape> {
+        const SHAPES: [TextureShape; 7] = [
+            TextureShape::OneD,
+            TextureShape::TwoD,
+            TextureShape::ThreeD,
+            TextureShape::LayeredOneD,
+            TextureShape::LayeredTwoD,
+            TextureShape::Cube,
+            TextureShape::LayeredCube,
         ];
         let shape = m.pick(|name| SHAPES.into_iter().find(|shape| shape.name() == name));
         shape.ok_or_else(|| self.unsupported(i, "this shape of an image is not implemented"))

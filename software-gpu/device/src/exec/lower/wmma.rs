@@ -16,12 +16,12 @@ use super::{Lowering, Result};
 
 /// Rows and columns of the product.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Product {
+struct WmmaProduct {
     rows: u32,
     columns: u32,
 }
 
-impl Product {
+impl WmmaProduct {
     fn named(name: &str) -> Option<Self> {
         let (rows, columns) = match name {
             "m16n16k16" => (16, 16),
@@ -61,7 +61,7 @@ impl Lowering<'_> {
         if !m.take("sync") || !m.take("aligned") {
             return Err(self.malformed(i, "`.sync.aligned` is needed"));
         }
-        let product = m.pick(Product::named);
+        let product = m.pick(WmmaProduct::named);
         let product = product
             .ok_or_else(|| self.unsupported(i, "this shape of matrices is not implemented"))?;
         match operation.as_deref() {
@@ -75,7 +75,7 @@ impl Lowering<'_> {
         &mut self,
         i: &Instruction,
         mut m: Modifiers<'_>,
-        product: Product,
+        product: WmmaProduct,
         loads: bool,
     ) -> Result<Weight> {
         let matrix = m.pick(|name| match name {
@@ -143,7 +143,7 @@ impl Lowering<'_> {
         &mut self,
         i: &Instruction,
         mut m: Modifiers<'_>,
-        product: Product,
+        product: WmmaProduct,
     ) -> Result<Weight> {
         // Fragments have one arrangement, whatever the layout in memory.
         m.ignore(&["row", "col"]);
@@ -187,7 +187,7 @@ impl Lowering<'_> {
     /// One of the multiplications of 16 x 8 sums.
     fn block_of(
         &mut self,
-        product: Product,
+        product: WmmaProduct,
         block: usize,
         [a, b, c]: [&[Slot]; 3],
         d: &[Slot],
@@ -235,7 +235,7 @@ impl Lowering<'_> {
     }
 }
 
-impl Product {
+impl WmmaProduct {
     /// Multiplications of 16 x 8 sums, or of 8 x 8.
     fn blocks(self) -> usize {
         match self.rows {

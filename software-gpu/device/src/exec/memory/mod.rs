@@ -44,7 +44,7 @@ pub(super) use near::{NearLines, look_up_line};
 pub(super) use store::store;
 pub(super) use target::{Cached, lane_address};
 pub(super) use tensor_copy::{TensorCopy, copy_tensor};
-pub(super) use texture::{Elements, Operation, Outside, Query, TextureAccess, access_texture};
+pub(super) use texture::{Operation, Outside, Query, TexelElements, TextureAccess, access_texture};
 
 /// Where generic addresses of shared memory start. The low half is the address in `.shared` space.
 pub(super) const SHARED_WINDOW: u64 = 0x00f0_0000_0000_0000;
@@ -68,7 +68,7 @@ pub(super) struct Site {
     pub wide_address: bool,
     /// Bytes of one element.
     pub bytes: u32,
-    /// Elements per lane.
+    /// TexelElements per lane.
     pub count: u32,
     /// Loads extend by sign.
     pub signed: bool,

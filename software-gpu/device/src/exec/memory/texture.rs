@@ -1,6 +1,8 @@
 //! `tex`, `tld4`, `txq`, `suld`, `sust`, `suq`: each lane reads the object that its handle names, and texels of its image.
 
-use crate::texture::{Coordinate, Footprint, Image, Object, Sampler, Shape, Texel, gather, sample};
+use crate::texture::{
+    Coordinate, Footprint, Image, Object, Sampler, Texel, TextureShape, gather, sample,
+};
 
 use super::super::context::Context;
 use super::super::fault::{Access, Fault};
@@ -14,7 +16,7 @@ use super::target::{SECTOR, Target, addresses};
 /// Constants of a texture or surface instruction.
 pub(in crate::exec) struct TextureAccess {
     pub operation: Operation,
-    pub shape: Shape,
+    pub shape: TextureShape,
     /// Row of layers.
     pub layer: Option<Slot>,
     /// Rows of 32-bit cells.
@@ -33,16 +35,16 @@ pub(in crate::exec) enum Operation {
     /// `tld4` of a channel.
     Gather(usize),
     /// `suld.b` of elements of this many bytes.
-    Load(Elements),
+    Load(TexelElements),
     /// `sust.b`.
-    Store(Elements),
+    Store(TexelElements),
     /// `txq`, `suq`.
     Query(Query),
 }
 
 /// The data of a surface instruction.
 #[derive(Clone, Copy)]
-pub(in crate::exec) struct Elements {
+pub(in crate::exec) struct TexelElements {
     pub bytes: u32,
     pub count: u32,
     pub outside: Outside,
@@ -237,7 +239,7 @@ impl Fetch<'_> {
         &mut self,
         cx: &mut Context<'_>,
         image: &Image,
-        elements: Elements,
+        elements: TexelElements,
     ) -> Option<()> {
         // SAFETY: the caller's promise.
         let place = unsafe { self.place(cx, image, elements, Access::Load) }?;
@@ -268,7 +270,7 @@ impl Fetch<'_> {
         &mut self,
         cx: &mut Context<'_>,
         image: &Image,
-        elements: Elements,
+        elements: TexelElements,
     ) -> Option<()> {
         // SAFETY: the caller's promise.
         let Some(address) = (unsafe { self.place(cx, image, elements, Access::Store) })? else {
@@ -299,7 +301,7 @@ impl Fetch<'_> {
         &self,
         cx: &mut Context<'_>,
         image: &Image,
-        elements: Elements,
+        elements: TexelElements,
         access: Access,
     ) -> Option<Option<u64>> {
         // SAFETY: the caller's promise.
@@ -431,7 +433,8 @@ impl Fetch<'_> {
 /// Whether an instruction of this shape reads the image. Surface instructions reach the faces of cubes as layers.
 fn reads(access: &TextureAccess, image: &Image) -> bool {
     let is_surface = matches!(access.operation, Operation::Load(_) | Operation::Store(_));
-    let as_layers = is_surface && image.shape.is_cube() && access.shape == Shape::LayeredTwoD;
+    let as_layers =
+        is_surface && image.shape.is_cube() && access.shape == TextureShape::LayeredTwoD;
     access.shape == image.shape || as_layers
 }
 
