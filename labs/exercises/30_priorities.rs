@@ -31,6 +31,9 @@ fn main() -> Result<()> {
     let mut output = LockedBuffer::new(&0f32, REQUESTS * ELEMENTS)?;
     let mut data = DeviceBuffer::<f32>::zeroed(ELEMENTS)?;
     let mut held = DeviceBuffer::<u32>::zeroed(GRID_BLOCKS)?;
+    for number in 0..REQUESTS {
+        labs::fill(&mut input[number * ELEMENTS..(number + 1) * ELEMENTS], number);
+    }
     CurrentContext::synchronize()?;
 
     // SAFETY: an element for each block. The host waits for both streams before it reads or frees memory.
@@ -39,7 +42,6 @@ fn main() -> Result<()> {
     }
     for number in 0..REQUESTS {
         let part = number * ELEMENTS..(number + 1) * ELEMENTS;
-        labs::fill(&mut input[part.clone()], number);
         // SAFETY: as above.
         unsafe {
             data.async_copy_from(&input[part.clone()], &requests)?;
