@@ -24,9 +24,9 @@ pub fn begin_in(stream: &Stream, mode: CaptureMode) -> CudaResult<()> {
 /// an allocation: the driver refuses them, and the capture is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureMode {
-    /// Those of every thread.
+    /// The calls of every thread.
     Global,
-    /// Those of the thread that began the capture.
+    /// The calls of the thread that began the capture.
     ThreadLocal,
     /// None of them.
     Relaxed,
@@ -76,7 +76,7 @@ pub fn latest_node(stream: &Stream) -> CudaResult<Node> {
     if count != 1 || nodes.is_null() {
         return Err(CudaError::InvalidValue);
     }
-    // SAFETY: the driver has stored the address of `count` nodes, which live as long as the capture goes on.
+    // SAFETY: the driver has stored the address of `count` nodes, which live as long as the capture continues.
     Ok(Node(unsafe { *nodes }))
 }
 

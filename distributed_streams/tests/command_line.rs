@@ -95,7 +95,7 @@ fn senseless_requests_are_usage_errors() {
     }
 }
 
-/// A process as a launcher starts it, that waits for the others for so many seconds.
+/// A process as a launcher starts it, that waits for the others for this many seconds.
 fn rank(rank: usize, world: usize, port: u16, timeout: u32) -> Command {
     let mut command = program(&[]);
     command

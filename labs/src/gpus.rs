@@ -13,7 +13,7 @@ const GPUS: &str = "LAB_GPUS";
 /// Where there is one GPU the program ends with exit code 3; software GPUs there are two.
 ///
 /// # Errors
-/// Those of the driver.
+/// The driver's errors.
 pub fn two_gpus() -> Result<[Context; 2]> {
     libcuda::software::use_count(2);
     cust::init(cust::CudaFlags::empty())?;

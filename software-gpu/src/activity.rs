@@ -144,7 +144,7 @@ pub fn start() {
     driver::start_activities();
 }
 
-/// What has ended since [`start`] or the last `take`, in the order of the ends. Recording goes on.
+/// What has ended since [`start`] or the last `take`, in the order of the ends. Recording continues.
 pub fn take() -> Vec<Activity> {
     driver::take_activities()
 }

@@ -31,7 +31,7 @@ pub enum ReportMode {
 /// One thing found. Its text names both sides, the bytes, and what is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Which rule was broken.
+    /// The rule that was broken.
     pub kind: Kind,
     /// Several lines, the first one a summary.
     pub text: String,

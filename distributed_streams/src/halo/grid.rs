@@ -33,7 +33,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A slab of so many rows on each GPU, for so many steps.
+    /// A slab of this many rows on each GPU, for this many steps.
     pub fn new(
         contexts: &[Context],
         [rows, width]: [usize; 2],

@@ -35,7 +35,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// A stage on each GPU, for an input of so many micro-batches.
+    /// A stage on each GPU, for an input of this many micro-batches.
     pub fn new(contexts: &[Context], input: &[f32], batches: usize, rounds: u32) -> Result<Self> {
         let len = input.len() / batches;
         let event = || Event::new(EventFlags::DISABLE_TIMING);

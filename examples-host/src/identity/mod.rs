@@ -32,8 +32,8 @@ use crate::measure::id_in;
 use crate::part::Part;
 
 impl Part<'_> {
-    /// Claims, of each rule that the variants of a group have broken, that they keep it. With other parameters than the part's own
-    /// variants may be alike: on a single chunk, for example.
+    /// Claims, of each rule that the variants of a group have broken, that they keep it. With parameters other than the part's own, variants may be
+    /// identical: on a single chunk, for example.
     pub(crate) fn claim_broken(&mut self, group: &str, broken: Vec<Broken>) {
         if !self.own_parameters(&[]) {
             return;

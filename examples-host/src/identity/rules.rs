@@ -87,7 +87,7 @@ fn same_program(declared: &[Differ], variants: &[Judged]) -> Option<Broken> {
         }
         let (one, other) = (one.shape, other.shape);
         let kernels = [one, other].map(|shape| shape.counts(Differ::Kernels));
-        // Without records the launches of two graphs look alike.
+        // Without records the launches of two graphs cannot be distinguished.
         let told = kernels[0].is_some() || !one.launches_graphs();
         told && one.sequences == other.sequences && kernels[0] == kernels[1]
     };

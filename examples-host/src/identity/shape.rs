@@ -71,7 +71,7 @@ impl CallCounts {
             .or_default()
             .entry(what)
             .or_default();
-        // How often a thread asks whether something is over depends on the device's time.
+        // The number of queries that a thread makes depends on the device's time.
         let asks = differ == Differ::Calls;
         *count = if asks { 1 } else { *count + 1 };
     }
@@ -153,10 +153,10 @@ fn number(known: &mut BTreeMap<usize, usize>, of: usize) -> usize {
     *known.entry(of).or_insert(next)
 }
 
-/// Host work that is so long has a place in the sequence.
+/// Host work of at least this length has a place in the sequence.
 const WORK: u64 = 50_000;
 
-/// The calls of a thread, each in words, and where the host worked. Of questions that follow one another one is kept.
+/// The calls of a thread, each in words, and where the host worked. Of successive queries, one is kept.
 fn sequence(steps: &[&TracedCall], trace: &Trace, numbers: &mut Numbers) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut ended = trace.span.map(|span| span.start);

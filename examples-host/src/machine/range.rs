@@ -7,7 +7,7 @@ use crate::profiler_names::thread_name;
 use crate::recording;
 use std::marker::PhantomData;
 
-/// A phase of the calling thread, from [`range`] until it is dropped. Those of one thread nest.
+/// A phase of the calling thread, from [`range`] until it is dropped. The ranges of one thread nest.
 #[derive(Debug)]
 #[must_use = "the phase ends when this is dropped"]
 pub struct Range {

@@ -29,7 +29,7 @@ pub struct Expected {
     pub(crate) figure: Option<Figure>,
     /// Options under which the limit holds as well.
     pub(crate) follows: &'static [PartOption],
-    /// Of which devices it is not claimed, and why of each.
+    /// The devices for which it is not claimed, with the reason for each.
     not_claimed_of: Vec<(TimeSource, &'static str)>,
     /// What disturbed the measurement, if something did.
     pub(crate) disturbed: Option<String>,
@@ -121,7 +121,7 @@ pub fn count(found: usize) -> Count {
 }
 
 impl Count {
-    /// At least so many.
+    /// At least this many.
     pub fn at_least(self, least: usize) -> Expected {
         truth(self.0 >= least, self.0, format!("at least {least}"))
     }
@@ -139,7 +139,7 @@ pub fn right(checked: &Result<Checked, Mismatch>, things: &str) -> Expected {
 /// As [`right`], of a check that a lesson makes by itself.
 ///
 /// # Errors
-/// The check failed for another reason than a wrong element.
+/// The check failed for a reason other than a wrong element.
 pub fn checked(checked: anyhow::Result<Checked>, things: &str) -> anyhow::Result<Expected> {
     let mut found = Ok(Checked::default());
     check::add(&mut found, checked)?;
@@ -147,7 +147,7 @@ pub fn checked(checked: anyhow::Result<Checked>, things: &str) -> anyhow::Result
 }
 
 impl Measured {
-    /// At least so much.
+    /// At least this much.
     pub fn at_least(self, least: f64) -> Expected {
         self.limited(
             self.0.value >= least,
@@ -155,7 +155,7 @@ impl Measured {
         )
     }
 
-    /// At most so much.
+    /// At most this much.
     pub fn at_most(self, most: f64) -> Expected {
         self.limited(
             self.0.value <= most,

@@ -21,8 +21,8 @@ use chapter_terminal::{style, wrap};
 use std::fmt::Display;
 use std::time::Duration;
 
-/// By how much stages measured alone may come out longer than they are, as a share: on an H200 up to 4 % was seen where copies
-/// take less than a millisecond.
+/// The share by which a stage measured alone may appear longer than it is: up to 4 % on an H200, where copies take less than a
+/// millisecond.
 pub const NOISE: f64 = 0.05;
 
 /// A part while it runs.
@@ -237,7 +237,7 @@ impl<'a> Part<'a> {
 
     /// On a model, says of these variants of a group that their times are not claimed, and notes it for `--json`. They are those in
     /// which the model differs from an H200 or an H100 by more than it should, where both do the same work: see
-    /// docs/software-gpu/accuracy.md. Of other work than the part's own nothing is known.
+    /// docs/software-gpu/accuracy.md. Nothing is known about work other than the part's own.
     pub fn not_claimed_of_the_model(&mut self, group: &str, variants: &[&str]) {
         if self.device.times() == TimeSource::Measured || !self.own_parameters(&[]) {
             return;

@@ -144,7 +144,7 @@ impl<S, const N: usize> Alone<'_, S, N> {
 }
 
 impl<S> Alone<'_, S, 4> {
-    /// Of copies in, kernels, copies out, and copies in both directions at once.
+    /// For copies in, kernels, copies out, and simultaneous copies in both directions.
     pub fn stages(&self) -> Stages {
         let [copy_in, kernel, copy_out, both_copies] = self.least();
         Stages {
@@ -180,7 +180,7 @@ pub struct DisturbedLink {
 }
 
 impl DisturbedLink {
-    /// By how much more than the least they may take in the median. The most demanding claim leaves 3 % between its limit and what
+    /// The share by which their median may exceed their minimum. The most demanding claim leaves 3 % between its limit and what
     /// an undisturbed GPU reaches. On an H200 of which nothing else was known to run on its host, it was 0.4 to 2.9 % in eight of ten
     /// comparisons, 4.3 and 7.8 % in the others; beside a program that copied on the host's other GPU, 12 to 40 % in ten of fifteen,
     /// and below 1 % in the rest.

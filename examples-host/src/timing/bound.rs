@@ -84,7 +84,7 @@ impl Stages {
         }
     }
 
-    /// What a pipeline of so many chunks takes: the bound, and what a chunk needs in the other stages, to fill and drain it.
+    /// What a pipeline of this many chunks takes: the bound, and what a chunk needs in the other stages, to fill and drain it.
     /// That is a kernel where the directions take turns, and the engine has the other chunks to copy out meanwhile.
     pub fn pipelined(&self, chunks: usize) -> Duration {
         let (bound, sum) = (self.bound(Overlap::Duplex), self.bound(Overlap::None));

@@ -53,7 +53,7 @@ pub fn timed<R, E>(body: impl FnOnce() -> Result<R, E>) -> Result<(R, CallTimes)
     Ok((done?, TIMES.take()))
 }
 
-/// The slowest allocation of `body`, in the quickest of so many runs: what disturbs a call is not the allocator.
+/// The slowest allocation of `body`, in the fastest of this many runs, because disturbances of a call do not come from the allocator.
 ///
 /// # Errors
 /// What `body` returns.

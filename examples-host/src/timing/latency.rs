@@ -116,7 +116,7 @@ impl Part<'_> {
         Ok(BySize::new(all))
     }
 
-    /// Times loops of so many steps at each size, and prints the distributions of the allocator's calls in them. The last
+    /// Times loops of this many steps at each size, and prints the distributions of the allocator's calls in them. The last
     /// column is what a loop takes longer than the quickest at its size, as a share. Claims that all loops do the planned
     /// work, that every element is right after every run, and that each loop waits for the device as often as its variant says.
     ///

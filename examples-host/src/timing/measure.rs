@@ -715,8 +715,8 @@ impl Runs {
 /// which leaves a hole of some 150 µs behind the first operation.
 const RECORDED: usize = 4;
 
-/// The most further rounds that are recorded while something seems to have disturbed all recorded runs of a variant. All variants
-/// take their turns in them, as ever: who counts runs may rely on it.
+/// The most further rounds that are recorded while something seems to have disturbed all recorded runs of a variant. All variants take turns in them
+/// as before, so code that counts runs may rely on it.
 const RECORDED_AGAIN: usize = 8;
 
 /// Timed runs of each variant where neither the part nor the command line says otherwise.

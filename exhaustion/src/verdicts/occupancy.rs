@@ -1,4 +1,4 @@
-//! What is measured and claimed of occupancy.
+//! Measurements and claims of the part `occupancy`.
 
 use crate::occupancy::{Grids, STREAMS, fit};
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! What is measured and claimed of warpgroups.
+//! Measurements and claims of the part `warpgroups`.
 
 use super::operands::Operands;
 use super::rates::{self, Rate};

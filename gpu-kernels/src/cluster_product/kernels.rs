@@ -146,7 +146,7 @@ fn role() -> Role {
 /// All threads of the cluster are here.
 #[inline(always)]
 unsafe fn leave_together() {
-    // SAFETY: the caller's; the roles of a warp meet first.
+    // SAFETY: the caller's; the roles of a warp reconverge first.
     unsafe {
         warp::sync_warp(u32::MAX);
         cluster::sync();

@@ -4,7 +4,7 @@
 //! a ring of stages. The 16 bytes number `i` of a row `r` lie in place `i ^ (r % 8)` of it: so `ldmatrix`, which reads the same 16 bytes of
 //! eight rows, finds them in different banks.
 //!
-//! While the tensor cores multiply the fragments of 16 terms, those of the next 16 are loaded; and while all of this goes on, the tiles
+//! While the tensor cores multiply the fragments of 16 terms, those of the next 16 are loaded; and while all of this continues, the tiles
 //! of the stages behind are on their way.
 
 use cuda_std::extensions::{SharedPtr, async_copy, mma};

@@ -225,7 +225,7 @@ impl Ring {
             let stage = self.stages.add(self.at.stage * STAGE);
             let a = wgmma::Descriptor::swizzled_128(stage.add(rows * ROW));
             let b = wgmma::Descriptor::swizzled_128(stage.add(A_TILE));
-            // SAFETY: the stage is full, and stays so until its products are done.
+            // SAFETY: the stage is full, and remains full until its products are complete.
             unsafe {
                 self.full().wait_parity(self.at.parity);
                 wgmma::fence();
@@ -259,7 +259,7 @@ impl Ring {
 unsafe fn release(empty: Mbarrier, blocks: u32) {
     let lane = warp::lane_id();
     if lane < blocks {
-        // SAFETY: the caller's; no block exits before all have met at the end.
+        // SAFETY: the caller's; no block exits before all have synchronised at the end.
         unsafe { empty.arrive_at_having_read(lane) };
     }
 }

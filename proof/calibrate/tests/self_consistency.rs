@@ -110,7 +110,7 @@ fn latencies(figures: &[(String, f64, String)]) -> Vec<&str> {
     names.collect()
 }
 
-/// Those that every device has.
+/// The kernels that every device has.
 const LATENCIES: [&str; 5] = ["atomic", "global", "l1", "l2", "shared"];
 
 #[test]

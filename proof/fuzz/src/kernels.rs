@@ -19,7 +19,7 @@ const MAX_PARAMETERS: usize = 32 << 10;
 /// Kernels of a module that are run.
 const MAX_KERNELS: usize = 4;
 
-/// Those of the default device.
+/// The default device's.
 static LATENCIES: LazyLock<Latencies> = LazyLock::new(|| Latencies::of(&Profile::h200()));
 
 /// Parses, lowers and runs what `data` says: a text of PTX, and in the bits of `choice` how its kernels are launched.

@@ -1,4 +1,4 @@
-//! NVIDIA's driver: the library `libcuda.so.1`, loaded when it is asked for.
+//! NVIDIA's driver: the library `libcuda.so.1`, loaded on demand.
 //!
 //! Symbols are looked up in the loaded library's own scope, never in the process: there they
 //! would be this crate's exports. For the same reason the library is loaded with local binding,

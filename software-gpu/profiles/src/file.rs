@@ -36,7 +36,7 @@ pub enum ProfileError {
         known()
     )]
     Unknown {
-        /// What was asked for.
+        /// What was requested.
         name: String,
     },
     /// The file cannot be read.
@@ -90,7 +90,7 @@ impl Profile {
     /// The entries of the profile that [`load`](Self::load) gives, those of its base included.
     ///
     /// # Errors
-    /// Those of `load`.
+    /// The errors of `load`.
     pub fn table(name_or_path: &str) -> Result<Table, ProfileError> {
         let text = text(name_or_path)?;
         Self::parse(name_or_path, &text)?;

@@ -219,7 +219,7 @@ pub struct IssueRates {
     pub mma: Figure,
 }
 
-/// Cycles from an instruction that asks memory for something to its result, nothing else being under way.
+/// Cycles from a memory instruction to its result, with nothing else in flight.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyCycles {
@@ -240,7 +240,7 @@ pub struct LatencyCycles {
     pub release: Figure,
     /// A load from the shared memory of another block of the cluster.
     pub cluster_shared: Figure,
-    /// From the last arrival at a barrier of the cluster until its threads go on.
+    /// From the last arrival at a barrier of the cluster until its threads continue.
     pub cluster_barrier: Figure,
 }
 

@@ -15,7 +15,7 @@ use crate::driver;
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 static LOG: Mutex<Kept> = Mutex::new(Kept::new());
 
-/// The log, and what is needed to go on with it.
+/// The log, and what is needed to continue with it.
 struct Kept {
     log: Log,
     edges: Edges,

@@ -37,7 +37,7 @@ pub(super) fn of(address: usize) -> Object {
         symbol: none.cast_const().cast(),
         symbol_address: none,
     };
-    // SAFETY: any address may be asked for, and the structure is the one that is filled.
+    // SAFETY: the function accepts any address, and fills this structure.
     let found = unsafe { dladdr(address as *const c_void, &mut info) };
     if found == 0 || info.file.is_null() {
         return Object::Program;

@@ -1,4 +1,4 @@
-//! Streams and threads that wait for what kernels count or flag by atomic operations: they go on when the kernel has ended, and
+//! Streams and threads that wait for what kernels count or flag by atomic operations: they continue when the kernel has ended, and
 //! find what it has stored.
 
 use std::ffi::c_uint;
@@ -360,7 +360,7 @@ fn kernels_that_overlap_share_their_counters() {
     }
 }
 
-/// A stream writes the value while a kernel runs that has counted: the count is gone.
+/// A stream writes the value while a kernel that has counted runs: the write replaces the count.
 #[test]
 fn a_value_that_is_written_over_a_count_stays() {
     let world = ThreeStreams::new(ADD);

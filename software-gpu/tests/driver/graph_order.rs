@@ -39,7 +39,7 @@ impl TwoStreams {
         self.driver.set(self.data, 9, BYTES, stream).unwrap();
     }
 
-    /// What is found while `program` runs and until all is over.
+    /// The findings while `program` runs and until all work is complete.
     fn found(&self, program: impl FnOnce()) -> Vec<Report> {
         let ((), found) = reports::collect(|| {
             program();

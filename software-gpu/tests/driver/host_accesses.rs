@@ -250,7 +250,7 @@ fn an_access_may_race_from_the_submission_of_a_copy_to_the_wait_for_it() {
     assert!(!may_race(pageable.as_ptr(), 1));
 }
 
-/// A loop that calls the driver, so that the clock goes on, until `flag` is set.
+/// A loop that calls the driver, so that the clock advances, until `flag` is set.
 fn poll(driver: &Driver, other: Handle, flag: &Pinned) {
     // SAFETY: the memory has 8 bytes at least.
     while unsafe { flag.pointer().read_volatile() } == 0 {

@@ -13,7 +13,7 @@ use software_gpu::driver::entry_point;
 const STREAMS: usize = 4;
 const EVENTS: usize = 3;
 const SIZES: [usize; 6] = [1, 700, 4 * MIB, 13 * MIB, 16 * MIB, 32 * MIB];
-/// How many queries later an operation that nothing holds up is over.
+/// The number of queries after which an unblocked operation is complete.
 const SOON: usize = 20;
 /// The limit of the pool, in some programs.
 const LIMIT: usize = 2 * CHUNK;
@@ -114,7 +114,7 @@ impl Operations {
         before
     }
 
-    /// What is over when the host has waited for a stream.
+    /// The operations that are complete when the host has synchronised with a stream.
     fn over_after(&self, stream: usize) -> BTreeSet<usize> {
         if stream == 0 {
             return self.before_next(0);

@@ -178,7 +178,7 @@ fn what_blocks_pass_on_to_each_other_is_counted() {
     assert_eq!(copy("shared::cta", "[%r7], [%r4]", "%r5"), 0);
 }
 
-/// Between arriving and waiting a thread goes on; waiting twice for one arrival does not block.
+/// Between arriving and waiting a thread continues; waiting twice for one arrival does not block.
 #[test]
 fn the_cluster_barrier_has_two_phases() {
     let body = "mov.u32 %r2, 0;
@@ -417,7 +417,7 @@ fn slowest_at_once(blocks: u32, body: &str) -> f64 {
     slowest(launch, &body)
 }
 
-/// Cycles of the slower block of a pair that meets at this many cluster barriers.
+/// Cycles of the slower block of a pair that synchronises at this many cluster barriers.
 fn meeting(times: u32) -> f64 {
     let body = format!(
         "mov.u32 %r2, 0; again: barrier.cluster.arrive; barrier.cluster.wait;

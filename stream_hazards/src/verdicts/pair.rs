@@ -10,7 +10,7 @@ const BATCH: Seed = Seed::new(11);
 
 /// Bytes of a batch.
 const DEFAULT: ByteSize = ByteSize::mib(1);
-/// Below, a copy is over before the next call comes, and most mistakes do no harm.
+/// A smaller copy has ended before the next call, and most mistakes do no harm.
 const LEAST: ByteSize = ByteSize::kib(512);
 const MOST: ByteSize = ByteSize::mib(256);
 

@@ -1,4 +1,4 @@
-//! What is measured and claimed of lifetime.
+//! Measurements and claims of the part `lifetime`.
 
 use super::given::Given;
 use crate::lifetime::{A, LifetimeTest, Places};

@@ -154,7 +154,7 @@ fn check_iterations(arguments: &RunArguments, selected: &[Selected]) -> Result<(
     )))
 }
 
-/// A run while it goes on.
+/// A run in progress.
 struct RunInProgress<'a> {
     arguments: &'a RunArguments,
     folder: NewFolder,

@@ -34,7 +34,7 @@ fn the_readme_has_its_picture() {
     assert!(read(pictures[0]).contains("racy"), "{pictures:?}");
 }
 
-/// What stands before the list of lessons.
+/// The text before the list of lessons.
 const LIST: &str = "<!-- scripts/update-readme -->\n";
 
 /// The examples in the lessons' order.

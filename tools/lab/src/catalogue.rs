@@ -37,7 +37,7 @@ pub struct Lab {
     pub gpus: u32,
     /// The criteria that its starting state does not meet.
     pub fails: Vec<String>,
-    /// What helps, the least revealing first.
+    /// Hints, the least revealing first.
     pub hints: Vec<String>,
     /// What starts the clock; without it, the first operation does.
     #[serde(default)]
@@ -47,7 +47,7 @@ pub struct Lab {
     pub clock_leaves_out: Vec<Engine>,
     /// What is graded.
     pub criteria: Vec<Criterion>,
-    /// Of a lab with questions: their answers, as digests.
+    /// For a lab with questions: the digests of the answers.
     #[serde(default)]
     pub answers: Vec<String>,
 }
@@ -97,7 +97,7 @@ impl Kind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Criterion {
-    /// What results know it by.
+    /// The key under which results record it.
     pub id: String,
     /// What it is worth.
     pub points: u32,
@@ -106,7 +106,7 @@ pub struct Criterion {
     /// What is checked besides, when that holds.
     #[serde(default)]
     pub also: Vec<Check>,
-    /// What a student learns when it is not met.
+    /// The hint for a student when it is not met.
     pub teaches: String,
 }
 

@@ -109,7 +109,7 @@ impl Submission {
         Ok(())
     }
 
-    /// Takes a file if it is one of a lab. Of several with one name, that in a folder `exercises` counts.
+    /// Takes a file if it is one of a lab. If several have one name, the one in a folder `exercises` is taken.
     fn take(&mut self, path: &Path, from: impl Read, catalogue: &Catalogue) -> Result<()> {
         let Some(lab) = lab_of(path, catalogue) else {
             return Ok(());

@@ -28,11 +28,11 @@ pub struct Calls {
     by_correlation: BTreeMap<(u64, i64), RawCall>,
     /// All of them.
     pub all: Vec<RawCall>,
-    /// Those that wait for a device, a stream, an event, or everything.
+    /// The calls that wait for a device, a stream, an event, or everything.
     pub waits: Vec<RawCall>,
-    /// Those that launch a graph, with their correlation.
+    /// The calls that launch a graph, with their correlation.
     pub graph_launches: Vec<(RawCall, i64)>,
-    /// When a process captured what it asked for into a graph: nothing of that runs by itself.
+    /// The intervals in which a process captured its calls into a graph: those operations do not run themselves.
     captures: Vec<(u64, i64, i64)>,
 }
 

@@ -152,7 +152,7 @@ fn known(row: &ExportRow, column: usize) -> Option<i64> {
 /// The call's time, the operation's times, and its place among the operations.
 type Queued = (i64, i64, i64, usize);
 
-/// The operations of each stream in the order in which the host asked for them.
+/// The operations of each stream in the order in which the host enqueued them.
 pub struct Queues {
     /// By process, context and stream.
     queues: BTreeMap<(u64, i64, i64), Vec<Queued>>,
@@ -177,7 +177,7 @@ impl Queues {
     pub fn before(&self, place: &OperationOrigin, time: i64) -> Option<usize> {
         let queue = self.queues.get(&key(place)?)?;
         let earlier = queue.partition_point(|&(call, ..)| call <= time);
-        // Those of one call run as a graph: the one that ends last.
+        // The operations of one call run as a graph: the one that ends last.
         let call = queue[..earlier].last()?.0;
         let of_call = queue[..earlier].iter().rev().take_while(|op| op.0 == call);
         of_call.max_by_key(|op| op.2).map(|&(.., at)| at)

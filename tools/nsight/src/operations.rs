@@ -40,7 +40,7 @@ pub struct Raw {
     pub launch: Option<LaunchShape>,
     /// Of a copy from or to the host.
     pub memory: Option<HostMemory>,
-    /// Leads to the call that asked for it.
+    /// The correlation with the call that enqueued it.
     pub correlation: Option<i64>,
 }
 

@@ -537,7 +537,7 @@ impl Recording {
         self.overlap(a, b).as_secs_f64() / busy
     }
 
-    /// The share of the time that `of` gives of a device during which what `beside` gives of the same device was going on, over all
+    /// The share of the time that `of` gives of a device during which what `beside` gives of the same device was running, over all
     /// devices; 0 when `of` never was.
     pub fn share_on_own_device(
         &self,
@@ -570,8 +570,8 @@ impl Recording {
         overlapped_share(self.of(engine))
     }
 
-    /// For each interval, which one it is among those of its stream with its engine and its name: 1 for the first. Of work that
-    /// is cut into chunks this is the chunk's number.
+    /// For each interval, which one it is among those of its stream with its engine and its name: 1 for the first. If the work is divided into
+    /// chunks, this is the chunk's number.
     pub fn numbers(&self) -> Vec<usize> {
         let mut seen: BTreeMap<(&str, Engine, &str), usize> = BTreeMap::new();
         let numbers = self.intervals.iter().map(|interval| {

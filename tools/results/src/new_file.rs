@@ -32,7 +32,7 @@ impl NewFile {
     pub fn create(option: &str, path: PathBuf) -> Result<Self, Refused> {
         let refuse = |why: String| Refused(format!("{option} {}: {why}", path.display()));
         let target = target_of(&path).map_err(refuse)?;
-        // Dropped, it is gone again.
+        // Dropping it removes the file.
         Temporary::in_folder(folder_of(&target))
             .map_err(|error| refuse(format!("cannot write there: {error}")))?;
         Ok(Self { path, target })

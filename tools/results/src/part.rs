@@ -113,7 +113,7 @@ impl Timed {
             .map_or(0.0, |times| times.median().as_nanos() as f64 / 1e3)
     }
 
-    /// What is compared with another run, in microseconds; 0 without samples. Of makespans and copies the least: what disturbs
+    /// What is compared with another run, in microseconds; 0 without samples. The shortest makespan and copies are kept: what disturbs
     /// them, such as other programs on the same host, only adds to them. Other times, such as a request's latency, differ from one
     /// time to the next by their nature: of them the median.
     pub fn compared_us(&self) -> f64 {

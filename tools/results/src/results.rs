@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The version of the form. A file of another one is refused.
 pub const VERSION: u32 = 3;
 
-/// What was asked of the example.
+/// The options of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -52,7 +52,7 @@ pub struct Results {
     pub device: Fingerprint,
     /// Where the times come from.
     pub times: TimeSource,
-    /// What was asked of it.
+    /// Its options.
     pub request: Request,
     /// The parts that ran, in order.
     pub parts: Vec<PartResults>,

@@ -1,4 +1,4 @@
-//! What is measured and claimed of size.
+//! Measurements and claims of the part `size`.
 
 use super::matrices::{Answers, left, needed, right, shape, threads};
 use crate::shape::Shape;

@@ -1,7 +1,7 @@
 //! The stages in shared memory, and the copies that fill them.
 //!
 //! A stage has 64 terms of the tile's rows of A, then of its columns of B. The copies know nothing of where one tile of C ends: behind
-//! its last term they go on with the first of the next one, so that the multiplication never waits for a ring that starts empty.
+//! its last term they continue with the first of the next one, so that the multiplication never waits for a ring that starts empty.
 //!
 //! A thread's 14 copies of a stage are issued a few at a time, between multiplications, instead of all at once.
 

@@ -13,9 +13,9 @@ const DATA: Batch = Batch::new(100);
 /// The pipeline, and the functions of its runs.
 pub struct Calls {
     pub pipeline: CallbackPipeline,
-    /// Of the present run.
+    /// The failures of the current run.
     pub function: Arc<CallbackState>,
-    /// Of each run so far, and who called it.
+    /// One entry per run so far, with the calling thread.
     runs: Vec<(&'static str, Arc<CallbackState>)>,
     /// Whether the functions were called in order, for each run that was checked.
     pub in_order: Vec<bool>,

@@ -1,4 +1,4 @@
-//! A thread block: its warps take turns on one host thread and meet at barriers.
+//! A thread block: its warps take turns on one host thread and synchronise at barriers.
 
 use std::rc::Rc;
 
@@ -42,12 +42,12 @@ pub(super) struct Worker<'g> {
     alive: u32,
     /// Some have exited since the barriers were last looked at: others may have waited for them.
     exited: bool,
-    /// Threads have arrived at the cluster's barrier, or exited, since this was last asked.
+    /// Threads have arrived at the cluster's barrier, or exited, since the last call of this function.
     cluster_event: bool,
     _shared: Vec<u128>,
 }
 
-/// Who has arrived at a barrier.
+/// The threads that have arrived at a barrier.
 #[derive(Clone, Copy, Default)]
 struct Barrier {
     /// Threads that have arrived since the barrier was last complete.
@@ -227,7 +227,7 @@ impl<'g> Worker<'g> {
         self.phases.block(self.cx.cost, self.cx.ahead, end, handed)
     }
 
-    /// Whether the cluster's barrier may have become complete since this was last asked.
+    /// Whether the cluster's barrier may have become complete since the last call of this function.
     pub fn take_cluster_event(&mut self) -> bool {
         std::mem::take(&mut self.cluster_event)
     }
@@ -304,7 +304,7 @@ impl<'g> Worker<'g> {
         self.alive = self.warps.iter().map(Warp::alive).sum();
     }
 
-    /// Takes note of the lanes of a warp that have just arrived at a barrier.
+    /// Records the lanes of a warp that have just arrived at a barrier.
     fn arrive(&mut self, index: usize) {
         let Some(arrival) = self.warps[index].take_arrival() else {
             return;

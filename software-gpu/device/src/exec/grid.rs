@@ -189,7 +189,7 @@ pub fn execute(grid: &Grid<'_>, hold: &WriteHold<'_>) -> Result<GridCost, Fault>
     run(grid, hold, false).0
 }
 
-/// As [`execute`], and sees what the checkers want to know, up to the fault if there is one.
+/// As [`execute`], and records what the checkers need, up to the fault if there is one.
 ///
 /// For kernels whose blocks race with each other, what they touch may depend on their race.
 pub fn execute_checked(

@@ -27,7 +27,7 @@ pub(super) enum PhaseChange {
     Complete,
 }
 
-/// Why an operation is not defined.
+/// The reason why an operation is undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Misuse {
     #[error("there is no initialised mbarrier object")]

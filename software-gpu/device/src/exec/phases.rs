@@ -1,10 +1,10 @@
 //! The phases of a block: what its barriers keep apart cannot overlap.
 //!
-//! Between two barriers at which all threads of a block wait, the block takes as long as its slowest warp or as its busiest
-//! unit, whichever is longer; what it loads and stores has to pass, and to go through shared memory, before it can go on. Where its
-//! warps wait for memory more than once, only what they ask for [at once](super::bytes_in_flight) has to. What it asks for and does not wait for
-//! before the barrier, [`Ahead`], passes while it computes. A block without such barriers has no phases: its warps drift apart and
-//! use all units at the same time.
+//! Between two barriers at which all threads of a block wait, the block takes as long as its slowest warp or as its busiest unit, whichever is
+//! longer; what it loads and stores has to pass, and to go through shared memory, before it can continue. Where its warps wait for memory more
+//! than once, only what they ask for [at once](super::bytes_in_flight) has to. Copies that it issues and does not wait for before the barrier,
+//! [`Ahead`], overlap with its computation. A block without such barriers has no phases: its warps drift apart and use all units at the same
+//! time.
 //!
 //! What a block has stored before the barrier is in the way of what it loads behind it, and so is what other blocks have: equal blocks
 //! that begin together stay in step, and all store at the same time.
@@ -29,7 +29,7 @@ pub(super) type Moment = (u64, u64);
 pub(super) struct End {
     /// When the last of them comes.
     pub latest: Moment,
-    /// Bytes of global memory that they asked for [at once](super::bytes_in_flight).
+    /// Bytes of global memory that they requested [at once](super::bytes_in_flight).
     pub at_once: u64,
 }
 
@@ -61,7 +61,7 @@ pub(super) struct Phases {
 
 impl Phases {
     /// A barrier is complete at which all threads of the block waited, to which its warps came as `end` says.
-    /// Returns when they may go on.
+    /// Returns when they may continue.
     pub fn barrier(&mut self, cost: &mut BlockCost, ahead: &mut Ahead, end: End) -> Moment {
         let awaited = awaited(cost, ahead);
         let Traffic { read, written, .. } = self.traffic_since_barrier(&awaited);
@@ -179,7 +179,7 @@ mod tests {
         shared: 0,
     };
 
-    /// All that was asked for was asked for at once.
+    /// All requests were made at once.
     fn at(cycle: u64, saving: u64) -> End {
         End {
             latest: (cycle, saving),

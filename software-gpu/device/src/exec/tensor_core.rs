@@ -608,7 +608,7 @@ mod tests {
             moderate in any::<bool>(),
             before in prop::collection::vec(before(), 31),
         ) {
-            // Of these exponents, or zero, they are computed with vectors.
+            // Elements with these exponents, and zeros, are computed with vectors.
             let is_plain = |bits: u16| bits == 0 || (0x2b80..0x5380).contains(&(bits & 0x7fff));
             let plain = |bits: &u16| if moderate && !is_plain(*bits) { 0x3f80 } else { *bits };
             let factors: Vec<u16> = factors.iter().map(plain).collect();

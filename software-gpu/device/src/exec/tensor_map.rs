@@ -26,7 +26,7 @@ pub struct TensorMap {
     pub strides: [u64; MAX_RANK],
     /// Extents of a box.
     pub boxes: [u32; MAX_RANK],
-    /// Every so many-th element of a box is copied; of the innermost dimension all are.
+    /// Only every n-th element of a box is copied; of the innermost dimension all are.
     pub steps: [u32; MAX_RANK],
     /// Bytes of a line whose pieces of 16 bytes the copy permutes in shared memory; 0: none.
     pub swizzle: u32,
@@ -43,7 +43,7 @@ pub struct BoxRow {
     pub address: u64,
     /// Bytes before it that lie outside.
     pub before: u32,
-    /// Bytes that lie inside; the rest lies outside again.
+    /// Bytes inside of the tensor; the rest is outside.
     pub inside: u32,
 }
 

@@ -4,7 +4,7 @@
 //!
 //! Threads of a frame that are at the same place form a *split* (place and mask). A warp executes one split at a time,
 //! a basic block at a time. When a branch divides a split, both parts stay in the frame; splits that meet at the start
-//! of a block merge. Which one runs next decides how early they meet:
+//! of a block merge. Which one runs next decides how early they reconverge:
 //!
 //! - Lowering numbers the blocks so that every edge other than a loop's back edge leads to a higher number and the
 //!   blocks of a loop are contiguous (`lower::order`). The split in the lowest block runs first. So the parts of an
@@ -44,7 +44,7 @@ const PATIENCE_LEFT: u32 = 64;
 
 /// Why a warp stopped running.
 pub(super) enum Stop {
-    /// Its turn is over.
+    /// Its turn has ended.
     Turn,
     /// Some threads arrived at a block barrier; see [`Warp::take_arrival`].
     Arrived,
@@ -145,7 +145,7 @@ pub(super) struct Warp {
     /// Lanes that have arrived at the cluster's barrier since it was last complete, and the cycle of the latest.
     cluster_arrived: u32,
     cluster_arrival: u64,
-    /// When those who wait there may go on, since it was last complete.
+    /// When those who wait there may continue, since it was last complete.
     cluster_release: u64,
     /// Lanes that have arrived there and not waited since.
     cluster_unwaited: u32,
@@ -160,7 +160,7 @@ pub(super) struct Warp {
     gave_way_at: Option<u32>,
 }
 
-/// Whether others go first: what a warp tells other blocks, and asks them, comes in the order of all clocks, after `wait` cycles.
+/// Whether others go first: a warp's communication with other blocks follows the order of all clocks, after `wait` cycles.
 fn gives_way(cx: &mut Context<'_>, gave_way_at: &mut Option<u32>, pc: u32, wait: u32) -> bool {
     if gave_way_at.take() == Some(pc) {
         return false;
@@ -184,7 +184,7 @@ fn sum(issued: &[u32; Class::COUNT], more: &[u32; Class::COUNT]) -> [u32; Class:
     sum
 }
 
-/// What it takes to go on at `to` behind block `from`: blocks are numbered so that only a loop's next iteration has a lower one.
+/// What it takes to continue at `to` behind block `from`: blocks are numbered so that only a loop's next iteration has a lower one.
 fn fetched_again(from: u32, to: u32) -> u64 {
     match to <= from {
         true => latency::AGAIN.into(),
@@ -275,7 +275,7 @@ impl Warp {
         self.in_flight.at_once()
     }
 
-    /// All warps of the block have met.
+    /// All warps of the block have arrived.
     pub fn begin_phase(&mut self) {
         self.in_flight = BytesInFlight::default();
     }
@@ -292,7 +292,7 @@ impl Warp {
         self.alive_lanes().count_ones()
     }
 
-    /// Where the threads stand that have not exited.
+    /// The positions of the threads that have not exited.
     pub fn standing(&self, grid: &Grid<'_>) -> Vec<Standing> {
         let mut all = Vec::new();
         for (depth, frame) in self.frames.iter().enumerate() {
@@ -611,7 +611,7 @@ impl Warp {
             .filter(|split| split.state == State::Ready)
             .count();
         if splits.iter().any(|split| split.mask == alive) {
-            // All have met again: none is left that waits for a turn.
+            // All splits have reconverged: none is left that waits for a turn.
             (self.decisions, self.rotating) = (0, false);
         }
         if ready > 1 {

@@ -111,7 +111,7 @@ impl Allocation {
         matches!(self.backing.owner, Owner::Program)
     }
 
-    /// Gives the program's memory back and goes on with a copy of it, as far as it can still be read.
+    /// Gives the program's memory back and continues with a copy of it, as far as it can still be read.
     pub(super) fn detach(&mut self) {
         if let (true, Some(copy)) = (self.is_registered(), Backing::zeroed(self.len)) {
             // SAFETY: the copy has that many bytes, and no other code knows it yet.
@@ -144,7 +144,7 @@ pub(super) struct Backing {
     owner: Owner,
 }
 
-/// Who releases the memory, and how.
+/// How the memory is released.
 #[derive(Debug)]
 enum Owner {
     /// The program: the memory is registered.

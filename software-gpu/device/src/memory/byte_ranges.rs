@@ -78,8 +78,8 @@ pub struct Accesses {
     pub reads: ByteRanges,
     /// Plain stores, and destinations of copies and memsets.
     pub writes: ByteRanges,
-    /// Atomic operations and strong loads and stores of a scope wider than the block: they may meet each other, and
-    /// conflict with plain accesses alone.
+    /// Atomic operations and strong loads and stores of a scope wider than the block: they do not conflict with each other, only with plain
+    /// accesses.
     pub atomics: ByteRanges,
 }
 

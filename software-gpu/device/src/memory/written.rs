@@ -82,7 +82,7 @@ impl Allocation {
 }
 
 impl AddressSpace {
-    /// Marks addresses as written. Those outside of every allocation do not matter.
+    /// Marks addresses as written. Writes outside of every allocation do not matter.
     pub fn mark_written(&self, ranges: &ByteRanges) {
         let mut ranges = ranges.iter().peekable();
         while let Some(range) = ranges.next() {

@@ -11,7 +11,7 @@ use super::site::{AccessSite, Site};
 pub(super) struct Advice {
     /// Which wait the program lacks.
     pub(super) lack: String,
-    /// What is to be added.
+    /// The dependency to add.
     pub(super) missing: String,
     /// What looks like it and is not.
     pub(super) nearly: Option<String>,

@@ -62,7 +62,7 @@ impl Chains {
         self.chains.len() - 1
     }
 
-    /// Its owner is gone. What still runs keeps its place in the chain.
+    /// Its owner has ended. What still runs keeps its place in the chain.
     pub(super) fn release(&mut self, chain: usize) {
         if let Some(released) = self.chains.get_mut(chain) {
             released.owned = false;

@@ -44,8 +44,8 @@ impl Checker {
         HostClock(self.order_mut().host())
     }
 
-    /// What an operation comes after, itself included; nothing for one that has ended. Of a host function that has begun, this is
-    /// what its code comes after.
+    /// What an operation comes after, itself included; nothing for one that has ended. For a host function that has begun: everything that happens
+    /// before its code.
     pub fn clock_of(&self, operation: OperationId) -> HostClock {
         let operation = self.order().operation(operation);
         let clock = operation.map(|operation| operation.known.clock().clone());

@@ -203,7 +203,7 @@ fn scattered_accesses_look_at_no_groups_elsewhere() {
         visited::groups() - before
     };
     assert_eq!(looked_at(3000, 4), 0);
-    // Those whose spans have bytes of the same range are looked at.
+    // The runs whose spans overlap the same range are examined.
     assert!(looked_at(3000, 1) > 0);
 }
 

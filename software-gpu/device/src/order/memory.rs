@@ -83,7 +83,7 @@ pub(super) enum How {
     DeathUnordered(Arc<Site>),
 }
 
-/// The earlier accesses found, by the number of their execution, and where they are met.
+/// The earlier accesses found, by the number of their execution, and where they overlap.
 #[derive(Default)]
 struct Unordered(BTreeMap<u64, (Entry, Vec<Met>)>);
 
@@ -322,7 +322,7 @@ impl Memory {
         self.growth
     }
 
-    /// How much there is to remember.
+    /// The number of accesses to remember.
     pub(super) fn len(&self) -> usize {
         self.regions
             .values()

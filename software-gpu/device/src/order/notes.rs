@@ -22,7 +22,7 @@ pub(super) struct EventRecord {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note {
     pub(super) event: EventId,
-    /// What the event stood for.
+    /// The record that the event referred to.
     pub(super) record: Option<EventRecord>,
     /// Its place among all calls.
     pub(super) called: u64,

@@ -112,7 +112,7 @@ impl Owners {
         unknown(at..range.end.max(at), &mut owned);
     }
 
-    /// As [`of`](Self::of) for several ranges in rising order. Those side by side that have one owner mostly come together:
+    /// As [`of`](Self::of) for several ranges in rising order. Adjacent allocations of one owner are mostly passed together:
     /// then `owned` gets the first one's, and all of them.
     pub(super) fn of_all(
         &self,
@@ -194,7 +194,7 @@ impl Owners {
 }
 
 impl OwnedRange {
-    /// Whom the bytes belong to for what was called at `called`, and who has them now if that is another one.
+    /// The owner of the bytes for a call made at `called`, and the present owner if that is another one.
     fn owner(&self, called: u64) -> (RegionId, Option<RegionId>) {
         let behind = self
             .generations

@@ -1,4 +1,4 @@
-//! Who touches memory: operations of streams, nodes of graphs, host threads.
+//! The sites that access memory: operations of streams, nodes of graphs, host threads.
 
 use std::sync::OnceLock;
 
@@ -92,7 +92,7 @@ pub enum AccessSite {
         operation: OperationId,
         /// In which stream.
         stream: StreamId,
-        /// Of which kind the stream is.
+        /// The stream's kind.
         kind: StreamKind,
         /// Its place in the stream, from 1.
         position: u64,

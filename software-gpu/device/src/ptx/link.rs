@@ -171,7 +171,7 @@ impl Linker {
         }
     }
 
-    /// Takes note of a definition. Returns whether it counts.
+    /// Records a definition. Returns whether it counts.
     fn define(&mut self, unit: &str, name: &str, linkage: Linkage) -> bool {
         let weak = linkage == Linkage::Weak;
         match self.defined.get(name) {

@@ -27,7 +27,7 @@ pub enum Texel {
     Border,
 }
 
-/// What a fetch reads: up to eight texels with their weights in units of `1 / Footprint::UNIT`.
+/// The texels of a fetch: up to eight texels with their weights in units of `1 / Footprint::UNIT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {
     texels: [(Texel, u32); 8],
@@ -217,7 +217,7 @@ impl Axis {
         }
     }
 
-    /// A coordinate in texels. Those that repeat the image are brought back into it.
+    /// A coordinate in texels. Coordinates in a repetition of the image are mapped back into it.
     fn in_texels(&self, value: f32) -> f64 {
         let value = if value.is_nan() {
             0.0

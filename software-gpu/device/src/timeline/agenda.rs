@@ -16,7 +16,7 @@ pub(super) enum AgendaEvent {
     Moves(OpId),
     /// A grid's blocks may be placed.
     Placeable(OpId),
-    /// All that an operation waits for is over.
+    /// Everything that an operation waits for is complete.
     Armed(OpId),
     /// The device's front end can start another grid.
     FrontEnd(usize),

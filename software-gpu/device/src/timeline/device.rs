@@ -61,7 +61,7 @@ impl DeviceState {
         }
     }
 
-    /// When something that moves is over next.
+    /// The earliest end of an operation in progress.
     pub fn next_end(&self) -> Option<Time> {
         let ends = [self.transfers.next_end(), self.grids.next_end()];
         ends.into_iter().flatten().min()

@@ -16,7 +16,7 @@ pub(super) struct Fluid {
 }
 
 impl Fluid {
-    /// `amount` that stands still until it is given a rate.
+    /// An `amount` without a rate: it stays constant until one is set.
     pub fn new(amount: f64, now: Time) -> Self {
         let end = if amount > 0.0 { Time::MAX } else { now };
         Self {

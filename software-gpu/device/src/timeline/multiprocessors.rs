@@ -56,7 +56,7 @@ impl Footprint {
 }
 
 /// The registers that no other block can have. A block with the same number of warps on each sub-partition takes exactly theirs.
-/// Of the others, a warp also takes its part of what is left on a sub-partition that holds no further warp of the kernel.
+/// A sub-partition without a further warp of the kernel has cycles left; each warp of the others takes its part of them.
 fn registers(device: &DeviceProfile, per_warp: u32, warps: u32) -> u32 {
     let partitions = device.warp_allocation_unit;
     let all = device.max_registers_per_multiprocessor;
@@ -72,7 +72,7 @@ fn registers(device: &DeviceProfile, per_warp: u32, warps: u32) -> u32 {
 pub(super) struct Multiprocessor {
     free: Footprint,
     free_slots: u32,
-    /// Who is here, with how many blocks.
+    /// The resident grids, with their numbers of blocks.
     pub residents: Vec<(CohortId, u32)>,
 }
 

@@ -60,7 +60,7 @@ impl DeviceMemory {
         transfers.share_device(&copy_rates, now);
     }
 
-    /// A copy within the device asks as much as a device full of threads.
+    /// A copy within the device has the demand of a device full of threads.
     fn copy_claims(&self, transfers: &Transfers, grids: &Grids) -> Vec<Claim> {
         let claim = Claim {
             demand: self.copy_demand,
@@ -201,7 +201,7 @@ fn together(one: f64, other: f64) -> f64 {
     (one * one + other * other).sqrt().sqrt()
 }
 
-/// What is on the multiprocessors on which a pipe may be asked for more than it has, each mixture once.
+/// The mixtures of blocks on multiprocessors where the demand on a pipe may exceed its rate, each once.
 fn crowded(grids: &Grids) -> BTreeSet<&Residents> {
     let most: f64 = grids.cohorts.values().map(Cohort::peak_load).sum();
     if most <= 1.0 {

@@ -1,6 +1,6 @@
 //! How a resource is shared among those that demand it.
 
-/// One that wants a share.
+/// A consumer with its demand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
     /// What it would use, were it alone.
@@ -12,7 +12,7 @@ pub(super) struct Claim {
 /// Weighted max-min fairness: no claim gets more than it demands, and the remainder of small demands goes to the others in
 /// proportion to their weights.
 ///
-/// Warps are served in turn, so that a kernel which asks little is not slowed by one which asks for everything.
+/// Warps are served in turn, so a kernel with a small demand is not slowed by one that demands everything.
 pub(super) fn max_min(claims: &[Claim], capacity: f64) -> Vec<f64> {
     let total: f64 = claims.iter().map(|claim| claim.demand).sum();
     if total <= capacity {

@@ -167,7 +167,7 @@ impl Timeline {
                 self.report(happening);
                 return Some(happening);
             }
-            // The caller went on without an answer: time cannot advance until each kernel has a cost.
+            // The caller continued without an answer: time cannot advance until each kernel has a cost.
             while let Some(op) = self.unanswered.first().copied() {
                 self.set_kernel_cost(op, KernelCost::default());
                 self.complete_host_function(op, Time::ZERO);
@@ -352,7 +352,7 @@ impl Timeline {
         }
     }
 
-    /// Everything that `op` waited for is over: it goes to its unit, or to the host, or is a mere point in time.
+    /// Everything that `op` waited for is complete: `op` goes to its unit or to the host, or takes no time.
     fn arm(&mut self, op: OpId) {
         let Some(operation) = self.operations.get_mut(op) else {
             return;
@@ -484,7 +484,7 @@ impl Timeline {
         device.changed.rates = true;
     }
 
-    /// The last block of the grid is over.
+    /// The last block of the grid has ended.
     fn drain(&mut self, op: OpId) {
         let Some(device) = self.device_of(op) else {
             return;

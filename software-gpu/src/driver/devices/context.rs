@@ -72,7 +72,7 @@ struct CreateParameters {
 }
 
 impl CreateParameters {
-    /// Whether the context is to be another than one without parameters.
+    /// Whether the context has parameters.
     fn ask_for_more(&self) -> bool {
         let _ = self.affinities;
         self.affinity_count != 0 || !self.graphics.is_null()

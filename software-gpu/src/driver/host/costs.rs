@@ -7,7 +7,7 @@ use crate::timeline::profile::{Figure, Host};
 /// The kinds of calls that the profile tells apart.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) enum Cost {
-    /// No time: host code that only asks.
+    /// No time: host code that only queries.
     Free,
     Launch,
     Copy,

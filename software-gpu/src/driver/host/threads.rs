@@ -245,7 +245,7 @@ impl HostThreads {
         }
     }
 
-    /// The clock after the wait, if it is over.
+    /// The clock after the wait, if the wait has ended.
     pub(in crate::driver) fn end_wait(&mut self, id: WaitId) -> Option<Time> {
         if !self.waits.get(&id)?.remaining.is_empty() {
             return None;
@@ -253,7 +253,7 @@ impl HostThreads {
         self.waits.remove(&id).map(|wait| wait.ended + wait.wake_up)
     }
 
-    /// Gives a wait up: it can never be over.
+    /// Abandons a wait that can never end.
     pub(in crate::driver) fn abandon_wait(&mut self, id: WaitId) {
         if let Some(thread) = self.waits.remove(&id).and_then(|wait| wait.thread) {
             self.set_waiting(thread, false);

@@ -3,7 +3,7 @@
 //! Nothing tells the driver when a program reads a result or fills a buffer. So the driver protects pages: from the submission of
 //! a copy or a memset, or the execution of a kernel, until the host has waited for it, the program cannot store where the
 //! operation reads, and cannot load or store where it writes. The program's next access there faults. The handler of the fault
-//! notes its address and its line and opens the page, and the access goes on. The next call of the driver tells the [race
+//! notes its address and its line and opens the page, and the access continues. The next call of the driver tells the [race
 //! checker](crate::order), which decides: a fault alone is no race.
 //!
 //! - `protection`: which pages are protected, for which operations.
@@ -56,15 +56,15 @@ const FLAG_BYTES: usize = 8;
 #[derive(Debug, Default)]
 pub(in crate::driver) struct HostAccesses {
     is_on: bool,
-    /// Accesses of operations that are to be protected when the program goes on.
+    /// Accesses of operations that are to be protected when the program continues.
     new: Vec<DeviceAccess>,
-    /// What the host came after when the program last went on.
+    /// What the host came after when the program last continued.
     host: HostClock,
     /// Operations on host memory of any kind.
     pending: Pending,
     /// Pending operations that write a flag in page-locked memory, which the host may poll.
     flags: BTreeSet<OpId>,
-    /// What such operations come after that have ended since the program last went on.
+    /// What such operations come after that have ended since the program last continued.
     set_flags: Vec<HostClock>,
 }
 
@@ -141,7 +141,7 @@ impl HostAccesses {
         }
     }
 
-    /// The operation has ended. If it has set a flag, a host that finds it set goes on after the operation, and no call of the driver
+    /// The operation has ended. If it has set a flag, a host that finds it set continues after the operation, and no call of the driver
     /// tells that it has looked.
     pub(in crate::driver) fn ended(&mut self, ordering: &Ordering, op: OpId) {
         if self.flags.remove(&op) {
@@ -149,7 +149,7 @@ impl HostAccesses {
         }
     }
 
-    /// The program goes on: protects what is pending, and opens what the host has waited for.
+    /// The program continues: protects what is pending, and opens what the host has waited for.
     pub(in crate::driver) fn before_program(&mut self, ordering: &mut Ordering) {
         let set_flags = std::mem::take(&mut self.set_flags);
         if self.new.is_empty() && !protection::is_any_protected() && self.pending.is_empty() {

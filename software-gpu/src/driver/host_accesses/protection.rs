@@ -198,7 +198,7 @@ impl Protections {
         refusals.min()
     }
 
-    /// What an access to `address` has met that faulted.
+    /// The cause of the fault of an access to `address`.
     pub(super) fn fault(&mut self, address: u64, access: HostAccess) -> Fault {
         match self.find(address) {
             None => Fault::Foreign,
@@ -406,7 +406,7 @@ fn protect(pages: Range<u64>, access: PageAccess) -> bool {
     }
     let bytes = (pages.end - pages.start) as usize;
     // SAFETY: the pages are the program's mapping of an allocation that lives. An access that they refuse now faults, and `fault`
-    // lets it go on.
+    // lets it continue.
     unsafe { libc::mprotect(pages.start as *mut libc::c_void, bytes, flags) == 0 }
 }
 

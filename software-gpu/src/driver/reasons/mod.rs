@@ -61,7 +61,7 @@ thread_local! {
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The call that goes on, where it comes from, and from which thread.
+/// The call that continues, where it comes from, and from which thread.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Caller {
     name: &'static str,
@@ -103,7 +103,7 @@ pub(in crate::driver) fn print(printed: bool) {
     PRINTED.store(printed, Ordering::Relaxed);
 }
 
-/// Whether sentences are asked for.
+/// Whether sentences are enabled.
 fn is_on() -> bool {
     reports::mode() != ReportMode::Off
 }

@@ -16,7 +16,7 @@ pub(super) struct History<W> {
     room: usize,
 }
 
-/// What there is to know of some contents together.
+/// The combined history of some contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) least: u64,

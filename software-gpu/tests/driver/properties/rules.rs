@@ -28,7 +28,7 @@ pub enum MemoryChange {
 
 #[derive(Default)]
 pub struct Rules {
-    /// The step whose nodes come now.
+    /// The step whose nodes are added next.
     pub step: usize,
     /// Of each node.
     pub steps: Vec<usize>,
@@ -44,7 +44,7 @@ impl Rules {
         self.after.len() - 1
     }
 
-    /// A node learns later what else it comes after.
+    /// A node gets further dependencies later.
     pub fn comes_after(&mut self, node: NodeNumber, other: impl IntoIterator<Item = NodeNumber>) {
         self.after[node].extend(other);
     }

@@ -28,7 +28,7 @@ struct Touch {
 
 struct Executed {
     node: NodeNumber,
-    /// Of each byte: its address, how it was touched, and as part of which allocation.
+    /// For each byte: its address, the kind of access, and its allocation.
     bytes: Vec<(u64, Touch, Option<usize>)>,
 }
 
@@ -125,7 +125,7 @@ impl Oracle {
         }
     }
 
-    /// The node frees the allocation, and learns what it comes after when it runs: [`pool_freed`](Self::pool_freed).
+    /// The node frees the allocation, and gets its clock when it runs: [`pool_freed`](Self::pool_freed).
     pub fn pool_freed_later(&mut self, allocation: usize, death: NodeNumber) {
         self.allocations[allocation].death = Some(death);
         self.allocations[allocation].death_is_open = true;

@@ -41,7 +41,7 @@ pub struct ExpectedPart {
     pub workload: String,
     /// How many runs were recorded.
     pub runs: u32,
-    /// A hash of the work of the parts that ran before it in the same process. A model's clock and its device go on from
+    /// A hash of the work of the parts that ran before it in the same process. A model's clock and its device continue from
     /// part to part: what ran before decides the last nanoseconds. Absent where times are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,

@@ -328,7 +328,7 @@ fn measured_claim(
     let same = |other: &&ExpectedClaim| other.id == claim.id && other.unit == unit;
     let recorded =
         earlier.and_then(|earlier| Some((earlier.runs, earlier.claims.iter().find(same)?)));
-    // Earlier runs whose numbers were too far apart stay so.
+    // Numbers that earlier runs recorded as too far apart remain marked.
     let was_dropped = recorded.is_some_and(|(_, recorded)| recorded.value.is_none());
     if let Some((runs, recorded)) = recorded
         && let Some(value) = recorded.value

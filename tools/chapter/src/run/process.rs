@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What is asked of an example.
+/// The requests to an example.
 #[derive(Clone, Debug)]
 pub struct ProcessRequest<'a> {
     /// The device.

@@ -72,7 +72,7 @@ impl Contents {
 }
 
 impl Contents {
-    /// The stretch of each timeline that is asked for. Timelines without an operation there are left out.
+    /// The requested stretch of each timeline. Timelines without an operation there are left out.
     ///
     /// # Errors
     /// When none is left, or no operation has the name.

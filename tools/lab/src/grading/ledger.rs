@@ -1,4 +1,4 @@
-//! What has been graded already: a file per student, written when that student is done. A grader that was stopped goes on from there.
+//! What has been graded already: a file per student, written when that student is done. A grader that was stopped continues from there.
 
 use super::Grade;
 use crate::report::file_name;

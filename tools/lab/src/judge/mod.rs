@@ -57,7 +57,7 @@ pub struct Judged {
     /// Why.
     #[serde(flatten)]
     pub mark: Mark,
-    /// What to learn where it is not met.
+    /// The hint if it is not met.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub teaches: String,
 }
@@ -97,7 +97,7 @@ impl Verdict {
         self.criteria.iter().map(|judged| judged.of).sum()
     }
 
-    /// Whether everything is met that counts.
+    /// Whether all scored criteria are met.
     pub fn passed(&self) -> bool {
         self.points() == self.of()
     }

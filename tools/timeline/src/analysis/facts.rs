@@ -17,7 +17,7 @@ pub enum HostMemory {
     Managed,
 }
 
-/// How a stream stands to the legacy default stream.
+/// A stream's relation to the legacy default stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
     /// It is the legacy default stream.
@@ -47,7 +47,7 @@ pub struct TimedHostCall {
 pub struct OperationFacts {
     /// For a copy from or to the host.
     pub memory: Option<HostMemory>,
-    /// The call that asked for it.
+    /// The call that enqueued it.
     pub call: Option<TimedHostCall>,
     /// For a kernel.
     pub launch: Option<LaunchShape>,
@@ -65,7 +65,7 @@ pub struct EventWait {
 /// What is known besides the recording.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Of each of [`Recording::intervals`], in their order; empty when nothing is known of any.
+    /// One entry for each of [`Recording::intervals`], in their order; empty if nothing is known about any.
     pub operations: Vec<OperationFacts>,
     /// Of the streams, by name.
     pub streams: BTreeMap<String, StreamKind>,
@@ -121,7 +121,7 @@ impl Facts {
         self.operations.get(place)
     }
 
-    /// The call that asked for an operation.
+    /// The call that enqueued an operation.
     pub fn call(&self, place: usize) -> Option<&TimedHostCall> {
         self.of_operation(place)?.call.as_ref()
     }

@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 pub struct HostWaits<'a> {
     /// By thread, in order of their ends, with the pageable copy that was the reason.
     by_thread: BTreeMap<u64, Vec<(&'a TimedHostCall, Option<usize>)>>,
-    /// When operations of each stream were asked for, in order.
+    /// The times at which operations of each stream were enqueued, in order.
     calls: BTreeMap<&'a str, Vec<i64>>,
 }
 

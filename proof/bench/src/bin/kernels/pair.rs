@@ -45,7 +45,7 @@ fn find<'m>(modules: &'m [Module], name: &str) -> Result<Function<'m>> {
         .with_context(|| format!("no module has the kernel {name}"))
 }
 
-/// How near the results are to be.
+/// The required accuracy of the results.
 #[derive(Clone, Copy)]
 pub enum Agreement {
     /// The algorithm fixes every rounding.

@@ -204,7 +204,7 @@ unsafe fn update_shared(
 /// Whether `combine` has changed all bits of `old`, a value of `bytes` bytes, that it sets or clears.
 fn sets_all(combine: impl Fn(u64) -> u64, old: u64, bytes: usize) -> bool {
     let value = u64::MAX >> (u64::BITS as usize - 8 * bytes);
-    // Those that come out the same from either.
+    // Operations whose result is the same from either.
     let settled = !(combine(0) ^ combine(u64::MAX)) & value;
     (combine(old) ^ old) & value == settled
 }

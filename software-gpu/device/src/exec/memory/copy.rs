@@ -226,8 +226,8 @@ fn transfer(
     }
 }
 
-/// Whether a copy goes from one block's shared memory to another's. What a copy from global memory brings to other blocks comes
-/// from the L2 cache, not from the block that has asked for it.
+/// Whether a copy goes from one block's shared memory to another's. Data that a copy from global memory brings to other blocks comes from the L2
+/// cache, not from the block that issued the copy.
 fn crosses(source: &Target<'_>, target: &Target<'_>) -> bool {
     source.global.is_none() && target.remote
 }
@@ -302,7 +302,7 @@ impl<'g> Context<'g> {
         });
     }
 
-    /// Tells the checkers that lanes have asked for copies to these places of shared memory.
+    /// Tells the checkers that lanes have issued copies to these places of shared memory.
     fn watch_copies(&mut self, site: &Site, lanes: &Scattered) {
         let Some(watch) = &mut self.watch else { return };
         for lane in Lanes(lanes.mask) {

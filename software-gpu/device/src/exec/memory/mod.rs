@@ -80,9 +80,9 @@ pub(super) struct Site {
     pub strength: Strength,
     /// Index of the site's entry in [`Context::caches`].
     pub cache: u32,
-    /// Of an atomic operation: whether the new value does not depend on the old one.
+    /// For an atomic operation: whether the new value is independent of the old one.
     pub exchanges: bool,
-    /// Of an atomic operation: what it does.
+    /// For an atomic operation: the operator.
     pub combine: Option<Combination>,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct Site {
 pub(super) struct Strength {
     /// Relaxed or more, volatile, or atomic.
     pub strong: bool,
-    /// Its scope reaches beyond the cluster. Of no meaning when it is not strong.
+    /// Its scope reaches beyond the cluster. Ignored unless the access is strong.
     pub beyond_cluster: bool,
     pub acquires: bool,
     pub releases: bool,

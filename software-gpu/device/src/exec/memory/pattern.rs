@@ -83,7 +83,7 @@ pub(super) enum Pattern {
 }
 
 impl Pattern {
-    /// Of the lanes under a mask. It takes note of whole warps only.
+    /// Of the lanes under a mask. It records whole warps only.
     #[inline(always)]
     pub fn of<A: AddressCell>(site: &Site, row: &[A; LANES], mask: u32) -> Self {
         if mask != !0 {
@@ -153,7 +153,7 @@ impl Extent {
         }
     }
 
-    /// Of a whole warp whose halves are simple.
+    /// The pattern of a whole warp whose two halves are simple patterns.
     #[inline(always)]
     pub fn of_halves<A: AddressCell>(row: &[A; LANES]) -> Self {
         let (first, second) = (row[0], row[HALF]);

@@ -112,7 +112,7 @@ impl<const STORES: bool> Shape for TensorCopyHandler<STORES> {
 }
 
 impl<'g> Context<'g> {
-    /// The box that a lane asks for.
+    /// The box that a lane copies.
     ///
     /// # Safety
     ///

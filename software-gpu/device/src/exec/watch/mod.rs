@@ -344,7 +344,7 @@ impl<'g> Watch<'g> {
         self.lost_updates.store(lanes);
     }
 
-    /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
+    /// Lanes of a warp have synchronised at a warp barrier; `alive` are all that have not exited.
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
         self.lost_updates.reach_barrier(warp);
         if let Some(early) = &mut self.early {
@@ -377,7 +377,7 @@ impl<'g> Watch<'g> {
         self.divergence.completed(barrier, alive);
     }
 
-    /// All threads of the block's cluster have met.
+    /// All threads of the block's cluster have synchronised.
     pub fn cluster_met(&mut self) {
         if let Some(early) = &mut self.early {
             early.met();

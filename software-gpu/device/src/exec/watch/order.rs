@@ -41,7 +41,7 @@ type Clock = [u32; WARPS];
 /// See the [module documentation](self).
 #[derive(Default)]
 pub(super) struct WarpClocks {
-    /// Each warp's current stretch. They go on from block to block: what an earlier block did is known to all.
+    /// Each warp's current stretch. They continue from block to block: what an earlier block did is known to all.
     stretch: Clock,
     /// By warp: what it knows of the others, and of itself the last stretch of which all lanes know each other's accesses.
     known: Vec<Clock>,
@@ -57,7 +57,7 @@ pub(super) struct WarpClocks {
     /// The place in clocks of the other blocks of the cluster, all together as if they were one more warp, where their accesses to
     /// this block's shared memory are looked at.
     others: Option<usize>,
-    /// Somebody may go back to what a warp of this block knew earlier.
+    /// A later acquire may refer to an earlier clock of a warp of this block.
     remembered: bool,
 }
 
@@ -211,7 +211,7 @@ impl WarpClocks {
         std::mem::swap(&mut self.known[warp as usize], &mut knowledge.0);
     }
 
-    /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
+    /// Lanes of a warp have synchronised at a warp barrier; `alive` are all that have not exited.
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
         let until = self.stretch[warp as usize];
         self.meet(warp as usize, lanes, alive, until);
@@ -273,7 +273,7 @@ impl WarpClocks {
         self.barriers[id as usize] = Some(barrier);
     }
 
-    /// All threads of the block, and of its cluster, have met.
+    /// All threads of the block, and of its cluster, have synchronised.
     pub fn all_met(&mut self) {
         self.known.fill(self.stretch);
         self.stretch.iter_mut().for_each(|stretch| *stretch += 1);

@@ -470,7 +470,7 @@ impl Shared {
         self.races_of(races);
     }
 
-    /// Takes note of races, in this order.
+    /// Records races, in this order.
     #[inline(always)]
     fn races_of(&mut self, races: Vec<Race>) {
         for (granule, earlier, later) in races {
@@ -478,7 +478,7 @@ impl Shared {
         }
     }
 
-    /// Takes note of a race, if it is the first one of its pair of instructions.
+    /// Records a race, if it is the first one of its pair of instructions.
     #[cold]
     fn race(&mut self, granule: u32, earlier: Kept, later: Kept) {
         let found = PairOfAccesses {

@@ -1,4 +1,4 @@
-//! What operations come after when they run, and what is learned then.
+//! What happens before an operation when it runs, and the clocks that grow then.
 
 use std::sync::Arc;
 
@@ -58,7 +58,7 @@ impl HappensBefore {
         self.learned_by(operation)
     }
 
-    /// A host function is over: host threads may know it, and what it came after.
+    /// A host function has ended: host threads may learn of it, and of what happened before it.
     pub(in crate::order) fn host_function_ends(&mut self, operation: OperationId) {
         if let Some(own) = self.operations.get(&operation) {
             let clock = own.known.clock();
@@ -89,7 +89,7 @@ impl HappensBefore {
         }
     }
 
-    /// The thread has seen what this operation, or this access of the host, has written, and goes on after it.
+    /// The thread has seen what this operation, or this access of the host, has written, and continues after it.
     pub(in crate::order) fn acquired(&mut self, thread: ThreadId, writer: &Site) {
         if let Some(clock) = writer.seen_after() {
             self.thread(thread).known.learn(clock);
@@ -116,7 +116,7 @@ impl HappensBefore {
         self.values.retain(|_, write| !write.is_known_to(everyone));
     }
 
-    /// The wait is over, after that write.
+    /// The wait has ended, after that write.
     pub(in crate::order) fn value_found(
         &mut self,
         wait: OperationId,

@@ -107,7 +107,7 @@ pub(super) struct EventClock {
 pub(super) struct PendingOperation {
     pub(super) site: Arc<Site>,
     pub(super) known: Predecessors,
-    /// It learns something when it runs.
+    /// Its clock grows when it runs.
     learns: bool,
     /// It may begin before this kernel has ended, but not before the other things that it comes after.
     overlaps: Option<(Arc<Site>, Predecessors)>,
@@ -231,7 +231,7 @@ impl HappensBefore {
         self.wait = wait;
     }
 
-    /// The wait is over.
+    /// The wait has ended.
     pub(super) fn returned(&mut self, wait: WaitId) {
         for (thread, known) in self.waits.remove(&wait).unwrap_or_default() {
             self.thread(thread).known.join(&known);
@@ -328,7 +328,7 @@ impl HappensBefore {
         known
     }
 
-    /// Everybody takes over what has been learned.
+    /// All clocks join what has become known.
     fn settle_all(&mut self) {
         if self.learned.is_empty() {
             return;
@@ -355,7 +355,7 @@ impl HappensBefore {
         self.learned.forget();
     }
 
-    /// The thread takes over what has been learned.
+    /// The thread joins the clocks that have become known.
     pub(super) fn settle_thread(&mut self, thread: ThreadId) {
         let thread = self.registered(thread);
         if let Some(own) = self.threads.get_mut(&thread) {

@@ -46,7 +46,7 @@ impl HappensBefore {
         self.depart(stream)
     }
 
-    /// The operation, submitted just now, learns something when it runs: what comes behind it learns it too.
+    /// The clock of this operation, submitted just now, grows when it runs; so do the clocks of later operations.
     pub(in crate::order) fn learns(&mut self, operation: OperationId) -> Option<()> {
         let own = self.operations.get_mut(&operation)?;
         own.learns = true;

@@ -1,4 +1,4 @@
-//! Who has touched some bytes, as far as later accesses can still conflict with it.
+//! The accesses to some bytes with which later accesses can still conflict.
 //!
 //! Writes, atomic accesses and reads are kept apart, so that a read looks at no reads and an atomic access at no atomic
 //! ones, however many streams they come from. What a later, ordered access has made superfluous goes when a list of its

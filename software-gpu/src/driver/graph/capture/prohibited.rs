@@ -87,7 +87,7 @@ impl Simulator {
         Err(error)
     }
 
-    /// For calls that wait for a stream or ask whether its work is over.
+    /// For calls that wait for a stream or query it.
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for a capturing stream, and as

@@ -116,7 +116,7 @@ impl Captures {
         self.events.remove(&event);
     }
 
-    /// The capture that an event was recorded in, if it goes on and is valid.
+    /// The capture that an event was recorded in, if it continues and is valid.
     pub(super) fn live(&self, capture: CaptureId) -> bool {
         let sequence = self.sequences.get(&capture);
         sequence.is_some_and(|sequence| sequence.invalidated.is_none())

@@ -186,7 +186,7 @@ entry_points! {
     }
 }
 
-/// What a pool is to be created with.
+/// The parameters of a new pool.
 fn checked(call: &Call, given: &CUmemPoolProps) -> Result<Properties, CudaError> {
     /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR` and `CU_MEM_HANDLE_TYPE_FABRIC`.
     const HANDLE_TYPES: c_uint = 9;

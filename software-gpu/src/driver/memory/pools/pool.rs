@@ -219,7 +219,7 @@ impl Pool {
             && unseen.largest(stream).is_none_or(|freed| freed < bytes)
     }
 
-    /// Whether the pool can give memory back. Those whose memory other processes may know cannot.
+    /// Whether the pool can give memory back. Pools whose memory other processes may have imported cannot.
     pub(in crate::driver) fn can_release(&self) -> bool {
         self.properties.handle_types == 0 || self.destroyed
     }

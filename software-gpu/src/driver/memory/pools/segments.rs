@@ -73,7 +73,7 @@ pub(in crate::driver) struct Segments {
     segments: BTreeMap<u64, Segment>,
     /// Those that are not in use: bytes and addresses.
     unused: BTreeSet<(u64, u64)>,
-    /// Those whose free the host has not seen.
+    /// Allocations whose free the host has not observed.
     unseen: UnseenFrees,
     /// Bytes of each chunk, by its address.
     chunks: BTreeMap<u64, u64>,

@@ -38,7 +38,7 @@ enum What {
     HostFunction,
     /// It writes this flag.
     Writes(usize),
-    /// It goes on with the flag's value.
+    /// It continues with the flag's value.
     Counts(usize),
     /// It waits for a value of this flag.
     Waits(usize),

@@ -60,7 +60,7 @@ pub(super) struct Granule {
 #[derive(Clone, Copy)]
 struct GranuleRow {
     division: Division,
-    /// Of a row that is not divided.
+    /// The history of a row that is not divided.
     all: Granule,
     /// When it was accessed last.
     era: u64,
@@ -486,7 +486,7 @@ impl Granule {
         }
     }
 
-    /// Takes note of an access to all granules that share this history, if that does the same to all of them and there
+    /// Records an access to all granules that share this history, if that does the same to all of them and there
     /// is no race.
     #[inline(always)]
     pub fn meet_all(&mut self, lists: &mut Lists, view: &View<'_>, now: Kept) -> bool {
@@ -510,7 +510,7 @@ impl Granule {
         true
     }
 
-    /// Takes note of an access to one granule; returns one that it races with.
+    /// Records an access to one granule; returns one that it races with.
     #[inline(always)]
     pub fn meet(
         &mut self,
@@ -566,7 +566,7 @@ impl Granule {
         }
     }
 
-    /// Takes note of one load by each of these lanes, in rising order; `now` is the first one's. `false`, and nothing is
+    /// Records one load by each of these lanes, in rising order; `now` is the first one's. `false`, and nothing is
     /// noted, if that is more than a few comparisons.
     #[inline(always)]
     pub fn meet_loads(
@@ -584,7 +584,7 @@ impl Granule {
         let known = view.knows_all(earlier);
         let own = earlier.warp == moment.warp;
         if !known && !own {
-            // Of the lanes of one stretch, other warps need the first one alone.
+            // Other warps need only the first lane of a stretch.
             self.loads.note_beside_first(lists, view, now);
             return true;
         }
@@ -601,7 +601,7 @@ impl Granule {
             *first = now.of_lane(earlier.lane.into());
             others &= !(1 << earlier.lane);
         }
-        // Of the rest, each replaces the one before it.
+        // Each of the others replaces its predecessor.
         if others != 0 {
             let last = now.of_lane(31 - others.leading_zeros() as usize);
             self.loads.note_lane(view, last);

@@ -90,13 +90,13 @@ impl Loads {
         self.others.is_some()
     }
 
-    /// Those of further warps.
+    /// The accesses of further warps.
     fn more(&self, lists: &Lists) -> impl Iterator<Item = Kept> {
         let further = Lanes(self.same_as_second).map(|warp| self.second.of_warp(warp));
         further.chain(lists.of(self.others).iter().copied())
     }
 
-    /// Takes note of a load that does not come after the first one.
+    /// Records a load that does not come after the first one.
     #[inline(always)]
     pub fn note_beside_first(&mut self, lists: &mut Lists, view: &View<'_>, now: Kept) {
         if self.first.is_at_time_of(&now) {
@@ -114,7 +114,7 @@ impl Loads {
         }
     }
 
-    /// Takes note of another lane's load, beside that of its warp and stretch.
+    /// Records another lane's load, beside that of its warp and stretch.
     #[inline(always)]
     pub fn note_lane(&mut self, view: &View<'_>, now: Kept) {
         let own = self.second.warp() == now.warp();
