@@ -79,7 +79,7 @@ pub struct PoolStatistics {
     pub reserved: u64,
     /// The most that it had since the mark was reset.
     pub reserved_high: u64,
-    /// What is allocated from it now.
+    /// The bytes allocated from it now.
     pub used: u64,
     /// The most that was allocated from it since the mark was reset.
     pub used_high: u64,

@@ -34,7 +34,7 @@ fn on_software_gpus(arguments: &[&str]) -> Command {
     command
 }
 
-/// What was printed on both outputs. Fails unless the exit code is `code`.
+/// The text printed on both outputs. Fails unless the exit code is `code`.
 fn texts(output: &Output, code: i32) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
     let (out, err) = (text(&output.stdout), text(&output.stderr));

@@ -36,7 +36,7 @@ fn main() -> Result<()> {
             used.async_copy_to(&mut output[step * ELEMENTS..(step + 1) * ELEMENTS], &work)?;
             scratch.drop_async(&work)?;
         }
-        work.synchronize()?; // the host looks at the step's result, and decides whether to continue
+        work.synchronize()?; // the host looks at the step's result, and decides whether to go on
     }
     labs::hand_in(&output)
 }

@@ -30,7 +30,7 @@ struct LabRecorder {
     whole: Option<Whole>,
     record: Option<LabRecord>,
     times: Vec<(String, f64)>,
-    /// What was held before the program began.
+    /// The objects held before the program began.
     before: Held,
 }
 
@@ -123,7 +123,7 @@ extern "C" fn at_exit_of_rehearsal() {
 
 extern "C" fn at_exit() {
     finish(None);
-    // What belongs to `main` has been dropped.
+    // The values of `main` have been dropped.
     if let Some(recorder) = &mut *recorder() {
         recorder.ended();
     }

@@ -92,7 +92,7 @@ struct ListedFinding {
     list: List,
     /// The list from before a [`collect`], while one is under way.
     outer: Option<List>,
-    /// What was found since a [`start`].
+    /// The findings since a [`start`].
     since: Option<List>,
 }
 

@@ -43,7 +43,7 @@ pub struct Mismatch {
     pub elements: usize,
     /// Index of the first wrong one.
     pub index: usize,
-    /// What it must be.
+    /// The expected value.
     pub expected: String,
     /// What it is.
     pub got: String,

@@ -76,7 +76,7 @@ impl CallCounts {
         *count = if asks { 1 } else { *count + 1 };
     }
 
-    /// What was counted, if it was.
+    /// The counts, if they were taken.
     pub(super) fn counts(&self, differ: Differ) -> Option<Counts> {
         match (differ, self.counts.get(&differ)) {
             (Differ::Kernels, None) => None,

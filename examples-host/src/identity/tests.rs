@@ -1,4 +1,4 @@
-//! What is found of variants that are not what they say.
+//! The findings about variants that break their own rules.
 
 use super::{CallCounts, Differ, Judged, broken};
 use crate::intervals::{Engine, Interval, Recording, Source, Span};

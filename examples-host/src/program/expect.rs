@@ -20,7 +20,7 @@ use crate::units;
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-/// What was found, and what is required of it.
+/// The finding, and the condition on it.
 #[derive(Clone, Debug)]
 pub struct Expected {
     pub(crate) found: String,
@@ -111,7 +111,7 @@ pub fn exactly<F: Display + PartialEq<E>, E: Display>(found: F, expected: E) -> 
     truth(found == expected, found, expected)
 }
 
-/// So many were found.
+/// The number found.
 #[derive(Clone, Copy, Debug)]
 pub struct Count(usize);
 

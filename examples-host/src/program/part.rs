@@ -344,7 +344,7 @@ impl<'a> Part<'a> {
         self.claim(id, sentence, work.holds(), work, "as planned");
     }
 
-    /// What has been claimed so far.
+    /// The claims so far.
     #[cfg(test)]
     pub(crate) fn claims(&self) -> &[Claim] {
         self.verdict.claims()
@@ -389,14 +389,14 @@ impl<'a> Part<'a> {
             failed => style::bad(format!("{failed} of {judged} claims FAILED")),
         };
         output::line(format!("  {line}{not_judged}"));
-        // What is to be remembered is what these parameters have shown.
+        // A take-away is a statement that these parameters have shown.
         let shown = failed_claims == 0 && judged == claims.len();
         if shown && !self.take_away.is_empty() {
             output::line(style::bold(wrap::paragraph(2, &self.take_away)));
         }
     }
 
-    /// What is left of the part when it has run.
+    /// The part's remains after its run.
     pub(crate) fn finish(self) -> PartResults {
         self.print_verdict();
         PartResults {

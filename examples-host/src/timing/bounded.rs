@@ -21,7 +21,7 @@ impl Part<'_> {
         self.say(table_with_bounds(outcomes, stages, self.device().times()));
         for outcome in outcomes {
             self.keep(&outcome.name, &outcome.recording);
-            // What is in one stream overlaps nothing.
+            // Operations in one stream do not overlap.
             let overlap = match outcome.recording.streams().len() {
                 ..=1 => Overlap::None,
                 _ => Overlap::Duplex,

@@ -234,7 +234,7 @@ pub struct Comparison<'v, S> {
     runs: usize,
 }
 
-/// What was found about one variant.
+/// The findings about one variant.
 #[derive(Clone, Debug)]
 pub struct MeasuredVariant {
     /// The group that it is a variant of.
@@ -655,7 +655,7 @@ struct TracedRun {
     trace: Option<Trace>,
 }
 
-/// What is done with a run.
+/// The purpose of a run.
 #[derive(Clone, Copy)]
 struct Turn {
     timed: bool,

@@ -21,7 +21,7 @@ static STREAMS: AtomicI64 = AtomicI64::new(0);
 static DEVICE_MEMORY: AtomicI64 = AtomicI64::new(0);
 static PAGE_LOCKED: AtomicI64 = AtomicI64::new(0);
 
-/// What is held now.
+/// The objects held now.
 pub fn now() -> Held {
     let [streams, device_memory, page_locked] =
         [&STREAMS, &DEVICE_MEMORY, &PAGE_LOCKED].map(|count| count.load(Ordering::Relaxed));

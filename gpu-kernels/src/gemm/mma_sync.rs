@@ -164,7 +164,7 @@ impl Operand {
         let t = thread::thread_idx_x();
         let row = first + t / 8;
         Self {
-            // What is outside of the operand is computed, not read.
+            // Elements outside of the operand are computed, not read.
             from: operand.wrapping_add(row as usize * terms as usize + (t % 8 * 8) as usize),
             rows: rows.saturating_sub(row),
             terms,

@@ -11,7 +11,7 @@ use anyhow::Result;
 use std::time::Duration;
 
 const SMALL: usize = 64 << 10;
-/// What is handed on between engines. An H200 sometimes hides a part of the hand-over of longer copies.
+/// The buffers that pass between engines. An H200 sometimes hides a part of the hand-over of longer copies.
 const CHUNK: usize = 64 << 10;
 
 pub fn measure(

@@ -8,7 +8,7 @@ use std::sync::LazyLock;
 
 /// Longer texts only make each run slower.
 pub const MAX_TEXT: usize = 64 << 10;
-/// What is between the modules of a text.
+/// The separator of the modules of a text.
 const NEXT_MODULE: &str = "//next";
 /// Warp instructions that a block may execute.
 const BUDGET: u64 = 3000;

@@ -334,7 +334,7 @@ impl<'a> Item<'a> {
             first,
             last,
             has_body,
-            // What is only declared is another's.
+            // A symbol that is only declared is defined elsewhere.
             is_visible: is_visible && line.starts_with(".visible"),
             is_variable,
         })

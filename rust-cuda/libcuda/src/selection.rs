@@ -120,7 +120,7 @@ pub enum SelectError {
          driver, or select `auto` or `software`"
     )]
     Absent {
-        /// What was tried and how it failed.
+        /// The libraries that were tried, and how each failed.
         reason: String,
     },
     /// The environment variable `CUDA_DRIVER` holds a word that names no choice. The message is complete, so the word

@@ -52,7 +52,7 @@ pub enum ProfileError {
     Invalid {
         /// The profile.
         name: String,
-        /// What is wrong with it, and where.
+        /// The error and its position.
         source: Box<toml::de::Error>,
     },
     /// The text is a profile that makes no sense.
@@ -60,7 +60,7 @@ pub enum ProfileError {
     Senseless {
         /// The profile.
         name: String,
-        /// What is wrong with it.
+        /// Its error.
         reason: String,
     },
 }

@@ -217,7 +217,7 @@ fn a_wait_for_a_part_of_the_count_does_not_come_after_the_rest() {
     );
 }
 
-/// What was counted before a value was written anew does not belong to the new count.
+/// Increments before a new write of the value do not belong to the new count.
 #[test]
 fn a_counter_that_was_written_anew_begins_again() {
     let world = ThreeStreams::new(ADD);

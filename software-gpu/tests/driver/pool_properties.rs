@@ -382,7 +382,7 @@ impl ProgramRun<'_> {
         self.give_up(bytes);
     }
 
-    /// What was freed there has a new owner. The rest of each range remains.
+    /// The freed memory has a new owner. The rest of each range remains.
     fn give_up(&mut self, bytes: &Range<u64>) {
         let mut left = Vec::new();
         for freed in std::mem::take(&mut self.freed) {

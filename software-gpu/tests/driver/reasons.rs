@@ -30,7 +30,7 @@ fn fails<T: std::fmt::Debug>(result: Result<T, Error>, error: Error, words: &[&s
     }
 }
 
-/// As reports call it.
+/// Its name in reports.
 fn stream_name(stream: Handle) -> String {
     format!("stream {}", (stream & 0x0fff_ffff) >> 4)
 }

@@ -21,7 +21,7 @@ pub const VERSION: u32 = 1;
 pub struct Summary {
     /// The version of the form: 1.
     pub version: u32,
-    /// What was kept besides the results: `none`, `minimal` or `deep`.
+    /// Files kept besides the results: `none`, `minimal` or `deep`.
     pub profile: String,
     /// The device and why it was this one, in words.
     pub device: String,
@@ -39,7 +39,7 @@ pub struct TargetSummary {
     pub exit_code: Option<i32>,
     /// Wall time in seconds.
     pub seconds: f64,
-    /// What it complained about when it left no results behind.
+    /// Its error message if it wrote no results.
     pub error: Option<String>,
     /// Parts that were not run, each with what the device lacks.
     pub skipped: Vec<Skipped>,

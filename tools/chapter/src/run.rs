@@ -28,7 +28,7 @@ use std::time::Instant;
 use tally::Tally;
 use verdict::Outcome;
 
-/// What is run, and what is kept of it.
+/// The runs, and the files that are kept.
 #[derive(clap::Args)]
 pub struct RunArguments {
     /// The targets or parts to run; all of them by default
@@ -66,7 +66,7 @@ pub struct RunArguments {
     release: bool,
 }
 
-/// What is kept besides the results.
+/// Files kept besides the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Depth {
     /// Nothing
@@ -276,7 +276,7 @@ impl RunInProgress<'_> {
         let results = match Results::read(&file) {
             Ok(results) => results,
             Err(error) => {
-                // What is no results must not lie among them.
+                // Files that are not results must not lie among them.
                 let why = match fs::remove_file(&file) {
                     Ok(()) => error.to_string(),
                     Err(_) => ended.complaint(),

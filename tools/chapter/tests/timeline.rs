@@ -25,14 +25,14 @@ fn chapter(arguments: &[&str], folder: &Path) -> (i32, String, String) {
     (code, text(output.stdout), text(output.stderr))
 }
 
-/// What it printed; it must have succeeded.
+/// Its output; it must have succeeded.
 fn printed(arguments: &[&str], folder: &Path) -> String {
     let (code, out, err) = chapter(arguments, folder);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     out
 }
 
-/// What it refused a file for.
+/// The reason why it refused a file.
 fn refused(file: &str, folder: &Path) -> String {
     let (code, out, err) = chapter(&[file], folder);
     assert_eq!((code, out.as_str()), (2, ""), "{err}");

@@ -50,7 +50,7 @@ pub enum Attempt {
     Ran(Box<LabRun>),
     /// Answers to questions, by their numbers.
     Answered(Vec<Option<String>>),
-    /// What it needs is not there.
+    /// A requirement is missing.
     Lacks(String),
 }
 
@@ -61,7 +61,7 @@ pub struct LabRun {
     pub ended: Ended,
     /// What it printed.
     pub stdout: String,
-    /// What it printed on standard error.
+    /// Its standard error.
     pub stderr: String,
     /// What the recorder wrote, if it came to that. On a GPU: of the shortest of the recorded runs.
     pub record: Option<LabRecord>,

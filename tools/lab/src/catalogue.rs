@@ -25,7 +25,7 @@ pub struct Catalogue {
 pub struct Lab {
     /// Its number and name: `01_first_stream`.
     pub name: String,
-    /// What it is about, in a few words.
+    /// The subject, in a few words.
     pub title: String,
     /// What kind of work it is.
     #[serde(default)]
@@ -99,11 +99,11 @@ impl Kind {
 pub struct Criterion {
     /// The key under which results record it.
     pub id: String,
-    /// What it is worth.
+    /// Its points.
     pub points: u32,
     /// What is checked.
     pub check: Check,
-    /// What is checked besides, when that holds.
+    /// Further checks, made if that holds.
     #[serde(default)]
     pub also: Vec<Check>,
     /// The hint for a student when it is not met.
@@ -139,7 +139,7 @@ pub enum Check {
         times: f64,
         /// The same on an NVIDIA GPU. Without it the time is not judged there: the host's own speed decides.
         nvidia: Option<f64>,
-        /// What it is compared with.
+        /// The value for the comparison.
         of: Yardstick,
     },
     /// How often the program calls functions of the driver, until it hands in.
@@ -206,9 +206,9 @@ pub enum Check {
     },
     /// The kernels that ran are the ones asked for.
     Kernels {
-        /// Those that must run.
+        /// The calls that must run.
         required: Vec<String>,
-        /// Those that must not.
+        /// The calls that must not run.
         #[serde(default)]
         forbidden: Vec<String>,
     },

@@ -26,7 +26,7 @@ pub struct Limits {
 pub struct Confinement {
     /// Where it may write: there and nowhere else.
     pub folder: PathBuf,
-    /// What it may read besides that folder and the system's libraries.
+    /// The paths that it may read besides that folder and the system's libraries.
     pub readable: Vec<PathBuf>,
     /// Address space in bytes.
     pub memory: u64,
@@ -108,12 +108,12 @@ fn name_of(signal: i32) -> &'static str {
     }
 }
 
-/// What is left of a process.
+/// The remains of a process.
 #[derive(Debug)]
 pub struct Done {
     /// How it ended.
     pub ended: Ended,
-    /// What it wrote to standard output, up to [`MOST`].
+    /// Its standard output, up to [`MOST`].
     pub stdout: String,
     /// The same of standard error.
     pub stderr: String,

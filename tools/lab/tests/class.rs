@@ -21,7 +21,7 @@ struct Student {
     found: DeclaredOutcome,
 }
 
-/// What is declared of a submission.
+/// The declarations of a submission.
 enum DeclaredOutcome {
     /// The criteria that a wrong solution misses.
     Missed(BTreeSet<String>),

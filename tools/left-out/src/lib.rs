@@ -27,7 +27,7 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// What is missing, and how to have it.
+    /// The missing item, and how to provide it.
     fn texts(self) -> [&'static str; 2] {
         match self {
             Self::DeviceToolchain => [

@@ -27,7 +27,7 @@ struct NsightReport {
     threads: Threads,
 }
 
-/// The traces of an export, by process and device. What is left out or assumed is added to the notes.
+/// The traces of an export, by process and device. Omissions and assumptions are added to the notes.
 pub fn all(database: &Connection, notes: &mut Vec<String>) -> Result<Vec<Trace>, NsightError> {
     let strings = Strings::of(database)?;
     let operations = Operations::of(database, &strings)?;

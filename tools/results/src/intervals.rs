@@ -248,7 +248,7 @@ fn is_first(device: &u32) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dependency {
-    /// What was waited for.
+    /// The object of the wait.
     pub from: usize,
     /// What waited.
     pub to: usize,

@@ -164,7 +164,7 @@ pub enum Unit {
 pub struct Figure {
     /// The number.
     pub value: f64,
-    /// What it is a number of.
+    /// The unit of the number.
     pub unit: Unit,
 }
 
@@ -175,11 +175,11 @@ pub struct Figure {
 pub struct Claim {
     /// What programs know it by; a part has each once.
     pub id: String,
-    /// What must be true.
+    /// The required condition.
     pub sentence: String,
     /// What was found.
     pub found: String,
-    /// What is required of it.
+    /// The condition on it.
     pub limit: String,
     /// Whether it is.
     pub holds: bool,
@@ -190,7 +190,7 @@ pub struct Claim {
     /// What disturbed the measurement, if that is why it is not judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<String>,
-    /// What was found, as a number.
+    /// The finding, as a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<Figure>,
 }

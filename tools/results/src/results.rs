@@ -78,7 +78,7 @@ pub enum ReadError {
     Form {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// The error and its position.
         source: serde_json::Error,
     },
     /// It is a file of another version of the form.
@@ -96,7 +96,7 @@ pub enum ReadError {
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Its error.
         reason: String,
     },
 }

@@ -1,4 +1,4 @@
-//! What is wrong with a program is said of its line.
+//! Errors in a program name its line.
 
 use stream_program::read;
 

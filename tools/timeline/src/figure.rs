@@ -1,4 +1,4 @@
-//! Which recordings are shown together: those of the same part and variant in one file, or in two.
+//! Recordings that are shown together: those of the same part and variant in one file, or in two.
 
 use crate::analysis::facts::Facts;
 use chapter_results::Results;
@@ -49,7 +49,7 @@ pub struct Drawn<'a> {
     pub facts: Option<&'a Facts>,
 }
 
-/// What one variant of a part did.
+/// The actions of one variant of a part.
 #[derive(Clone, Debug)]
 pub struct VariantFigure<'a> {
     /// The part.

@@ -29,7 +29,7 @@ pub struct LaneEntry {
 /// A row of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartRow {
-    /// What it is a row of.
+    /// The subject of the row.
     pub kind: Kind,
     /// The engine's, the stream's or the thread's name.
     pub name: String,

@@ -112,7 +112,7 @@ impl Line {
     }
 }
 
-/// What one side did and the other did not.
+/// The actions of only one side.
 fn other_work(timed: &ComparedTime, side: &str) -> UsageError {
     let ComparedTime {
         part,

@@ -172,7 +172,7 @@ impl WarpCopies {
     }
 }
 
-/// What happens to an mbarrier object when a copy is done.
+/// The effect of a completed copy on an mbarrier object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Completion {
     /// This number of bytes has arrived: `.mbarrier::complete_tx::bytes`.

@@ -210,7 +210,7 @@ pub enum Fault {
     StackLimit {
         /// Where.
         place: FaultLocation,
-        /// What was called, as the PTX text names it.
+        /// The called function, as the PTX text names it.
         function: String,
         /// Bytes of `.local` variables on the way there, its own included.
         bytes: u32,
@@ -222,7 +222,7 @@ pub enum Fault {
     InvalidLaunch {
         /// Kernel name.
         kernel: String,
-        /// Which limit is violated.
+        /// The violated limit.
         message: String,
     },
 }

@@ -49,7 +49,7 @@ pub(super) struct Phases {
     /// When the phase began, and what had been counted then.
     start: Moment,
     before: BlockCost,
-    /// What had been counted at the last barrier of any kind.
+    /// The counts at the last barrier of any kind.
     at_barrier: Traffic,
     /// Bytes stored since something was last loaded.
     stored: u64,
@@ -91,7 +91,7 @@ impl Phases {
         traffic.shared / SHARED_PER_CYCLE + (traffic.read + traffic.written) / GLOBAL_PER_CYCLE
     }
 
-    /// What has passed since the last barrier of any kind.
+    /// The cost since the last barrier of any kind.
     fn traffic_since_barrier(&mut self, cost: &BlockCost) -> Traffic {
         // Barriers before anything was loaded begin the work, and do not cut it into phases.
         self.coupled |= cost.global_read_bytes + cost.global_write_bytes > 0;
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(barrier(0, 128), 0);
         assert_eq!(barrier(0, 64), 0);
         assert_eq!(barrier(32, 0), 192);
-        // What is stored in the same phase is stored behind the loads.
+        // Stores of the same phase follow its loads.
         assert_eq!(barrier(32, 256), 192);
         assert_eq!(barrier(32, 0), 448);
         assert_eq!(barrier(32, 0), 448);

@@ -164,7 +164,7 @@ impl Shape for WaitForAll {
     unsafe fn run(cx: &mut Context<'_>, _: &Op) {
         if !cx.multiplications[cx.warp as usize].pending.is_empty() {
             let warp = &mut cx.multiplications[cx.warp as usize];
-            // What is in no group counts as one that is committed after the instruction.
+            // Copies without a group count as a group that is committed after the instruction.
             let open = warp.committed;
             warp.committed = open.wrapping_add(1);
             cx.perform_multiplications(0);

@@ -71,7 +71,7 @@ impl FromIterator<Range<u64>> for ByteRanges {
     }
 }
 
-/// What one operation does to memory, byte by byte.
+/// The accesses of one operation to memory, byte by byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accesses {
     /// Plain loads, and sources of copies.

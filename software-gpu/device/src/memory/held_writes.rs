@@ -19,7 +19,7 @@ pub(super) struct Touched {
     pub(super) base: u64,
     /// In rising order.
     pub(super) pages: Vec<u32>,
-    /// What they held before.
+    /// The previous contents.
     pub(super) old: Shadow,
     /// The bytes to be written; `None` while memory itself shows them.
     pub(super) new: Option<Shadow>,

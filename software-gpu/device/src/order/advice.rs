@@ -9,7 +9,7 @@ use super::site::{AccessSite, Site};
 
 /// What a finding says beside its two sides.
 pub(super) struct Advice {
-    /// Which wait the program lacks.
+    /// The wait that the program lacks.
     pub(super) lack: String,
     /// The dependency to add.
     pub(super) missing: String,

@@ -110,7 +110,7 @@ impl Checker {
         self.order.stream_created(thread, stream, context, kind);
     }
 
-    /// The program has no use for the stream any more. What it was given still runs.
+    /// The program has no use for the stream any more. Its submitted operations still run.
     pub fn stream_destroyed(&mut self, stream: StreamId) {
         self.order.stream_destroyed(stream);
     }
@@ -458,7 +458,7 @@ impl Checker {
         }
     }
 
-    /// What was found since the last time, in the order in which it was found.
+    /// The findings since the last call, in the order of detection.
     pub fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)
     }
@@ -499,7 +499,7 @@ impl Checker {
             verb: conflict.earlier.kinds.verb(),
         };
         let second = AdvisedAccess { site, verb };
-        // What was called first is meant to come first, whichever happened to run first.
+        // The operation that was called first counts as the first, whichever happened to run first.
         let called_first = second.site.called < first.site.called;
         let reversed = rule == OrderRule::Race && called_first && !first.site.place.is_host();
         let (earlier, later) = if reversed {
@@ -608,8 +608,8 @@ impl Checker {
         });
     }
 
-    /// The earlier finding whose repair also repairs this one. If there is none, remembers the edge that this one recommends. `clock` is
-    /// what `now` comes after, which is one of its sides.
+    /// The earlier finding whose repair also repairs this one. Without one, remembers the edge that this one recommends. `clock` is the clock of
+    /// `now`, which is one of its sides.
     fn repair(
         &mut self,
         (earlier, later): (AdvisedAccess<'_>, AdvisedAccess<'_>),

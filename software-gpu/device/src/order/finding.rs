@@ -15,7 +15,7 @@ use crate::memory::is_device_address;
 /// Something that nothing orders, or that happens at the wrong time of an allocation's life.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Which rule was broken, in short.
+    /// The broken rule, in short.
     pub kind: Kind,
     /// The rule that was broken.
     pub rule: OrderRule,
@@ -33,7 +33,7 @@ pub struct Finding {
     pub allocation: Option<Owner>,
     /// The allocation that has got these bytes since.
     pub newer: Option<Owner>,
-    /// Which wait the program lacks, in words.
+    /// The wait that the program lacks, in words.
     pub lack: String,
     /// The repair of the program, in words.
     pub missing: String,

@@ -2,7 +2,7 @@
 //!
 //! Most order is known when an operation is submitted. Some is known only when it runs: a wait for a value comes after the
 //! write that releases it, and a host function after whatever host threads have done by then, for they may have agreed
-//! with it through a lock. What comes behind such an operation was submitted long before. So it notes whose knowledge it
+//! with it through a lock. Later operations were submitted long before such an operation runs. So it notes whose knowledge it
 //! still lacks, and gets it when it runs itself, which is later.
 //!
 //! A clock that includes a step includes the step's clock at submission, and the later growth of that clock as soon as it is known. So two
@@ -71,7 +71,7 @@ impl Predecessors {
         }
     }
 
-    /// What this step knew when it ran.
+    /// This step's clock when it ran.
     pub(super) fn of(step: Epoch, clock: Clock) -> Self {
         Self {
             clock,

@@ -68,7 +68,7 @@ pub(super) struct Outside {
     pub(super) how: How,
     pub(super) bytes: Range<u64>,
     pub(super) life: Life,
-    /// Whose bytes they are now.
+    /// The present owner of the bytes.
     pub(super) newer: Option<Life>,
 }
 

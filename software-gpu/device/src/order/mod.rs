@@ -49,10 +49,10 @@
 //! ([`EventId::of_the_driver`]), recorded at the end of each launch and waited for before the next one.
 //!
 //! How it works: each stream, thread and branch of a graph is a chain of steps (`chains`) with its place in vector clocks (`clock`,
-//! `happens_before`). What is known only when an operation runs comes later (`known`). Each byte remembers the accesses that a later one can still
-//! conflict with (`shadow`), in the allocation that it belonged to for the operation in question (`owners`, `memory`). A conflict becomes a
-//! [`Finding`] that says what to add (`advice`) and what almost was the right thing (`notes`), or that the repair of an earlier one also repairs this
-//! one (`repairs`).
+//! `happens_before`). Dependencies that are known only when an operation runs are added later (`known`). Each byte remembers the accesses that a
+//! later one can still conflict with (`shadow`), in the allocation that it belonged to for the operation in question (`owners`, `memory`). A conflict
+//! becomes a [`Finding`] that says what to add (`advice`) and what almost was the right thing (`notes`), or that the repair of an earlier one also
+//! repairs this one (`repairs`).
 
 mod advice;
 mod chains;

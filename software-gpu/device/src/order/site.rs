@@ -17,9 +17,9 @@ pub(super) struct Site {
     pub(super) thread: ThreadId,
     /// Its place among all calls of the program.
     pub(super) called: u64,
-    /// What it comes after, once it runs.
+    /// Its clock, once it runs.
     runs_after: OnceLock<Clock>,
-    /// What it begins after, if that is less.
+    /// The clock of its beginning, if that is smaller.
     begins_after: OnceLock<Clock>,
     /// What its end comes after, if it may overlap the operation before it.
     ends_after: OnceLock<Clock>,
@@ -65,7 +65,7 @@ impl Site {
         self.runs_after.get().or_else(|| self.ends_after.get())
     }
 
-    /// What it came after when it ran; nothing before that.
+    /// Its clock when it ran; empty before that.
     pub(super) fn ran_after(&self) -> Option<&Clock> {
         self.runs_after.get()
     }

@@ -1,4 +1,4 @@
-//! What is wrong with a module, and where.
+//! Errors in modules, with their positions.
 
 use std::fmt;
 
@@ -36,7 +36,7 @@ pub struct PtxError {
     pub function: Option<String>,
     /// The offending text.
     pub text: String,
-    /// What is wrong with it.
+    /// Its error.
     pub message: String,
 }
 

@@ -9,7 +9,7 @@ use super::parser::Parser;
 const MAX_DEPTH: usize = 16;
 
 impl Parser<'_> {
-    /// What follows the equals sign of `variable`, an (array of) `kind`.
+    /// The initialiser of `variable`, an (array of) `kind`.
     pub(super) fn initialiser(
         &mut self,
         variable: &mut Variable,

@@ -33,7 +33,7 @@ impl Objects {
         self.objects.get(&handle)
     }
 
-    /// Forgets an object. `false` when there is none with this handle.
+    /// Forgets an object. `false` when no object has this handle.
     pub fn remove(&mut self, handle: u64) -> bool {
         self.objects.remove(&handle).is_some()
     }

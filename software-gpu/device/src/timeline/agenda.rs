@@ -1,4 +1,4 @@
-//! What is known to happen at a fixed time, earliest first.
+//! Events at a fixed time, earliest first.
 //!
 //! Fluids (see `fluid`) end when their changing rates say so and are not listed here.
 

@@ -21,7 +21,7 @@ pub(super) struct DeviceState {
     memory: DeviceMemory,
 }
 
-/// What has to be worked out anew at the end of an instant.
+/// The rates to recompute at the end of an instant.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
     pub room: bool,

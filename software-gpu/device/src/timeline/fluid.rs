@@ -7,7 +7,7 @@ use super::Time;
 
 #[derive(Clone, Debug)]
 pub(super) struct Fluid {
-    /// What was left at `since`.
+    /// The amount left at `since`.
     left: f64,
     /// Per picosecond.
     rate: f64,
@@ -32,7 +32,7 @@ impl Fluid {
         self.end
     }
 
-    /// What is left at `now`.
+    /// The amount left at `now`.
     pub fn left(&self, now: Time) -> f64 {
         let gone = self.rate * now.since(self.since).as_picos() as f64;
         (self.left - gone).max(0.0)

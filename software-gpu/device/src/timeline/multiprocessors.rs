@@ -1,4 +1,4 @@
-//! Which blocks fit on which multiprocessor.
+//! The placement of blocks on multiprocessors.
 //!
 //! Blocks go to the multiprocessor that has the fewest warps, lowest number first: breadth-first, as the hardware does.
 //! A block needs warps (threads), registers, shared memory and one of 32 slots; registers and shared memory are
@@ -14,7 +14,7 @@ use super::profile::{DeviceProfile, Profile};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CohortId(pub u64);
 
-/// What one block occupies.
+/// The resources of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Footprint {
     pub warps: u32,

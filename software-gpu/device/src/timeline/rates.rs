@@ -18,7 +18,7 @@ use super::work::Coupling;
 /// The speed of each cohort, in their order: 1 is full speed.
 type Speeds = Vec<f64>;
 
-/// What is on one multiprocessor.
+/// The blocks on one multiprocessor.
 type Residents = [(CohortId, u32)];
 
 /// Device memory, as those who share it see it.

@@ -3,7 +3,7 @@
 /// A consumer with its demand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
-    /// What it would use, were it alone.
+    /// Its demand if it were alone.
     pub demand: f64,
     /// How much it gets relative to others that are not satisfied either: its resident warps.
     pub weight: f64,

@@ -483,7 +483,7 @@ fn registered(ordinal: Ordinal) -> ThreadId {
 }
 
 impl Operation {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub(in crate::driver) fn description(&self) -> Description {
         let what = match &self.effect {
             Effect::Kernel(launch) => format!("kernel `{}`", launch.name()),

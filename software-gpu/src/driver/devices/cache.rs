@@ -21,7 +21,7 @@ pub(in crate::driver) struct Cache {
     capacity: u64,
 }
 
-/// What is held of a granule: a bit for each line.
+/// The cached lines of a granule, a bit for each.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     lines: u32,
@@ -69,7 +69,7 @@ impl Cache {
         let [all_read, all_written] = [reads, writes].map(|touches| distinct(touches));
         let too_large = all_read + all_written > self.capacity;
         if too_large {
-            // What it needs first displaces what it would have found.
+            // Its first lines displace the lines that it would have found later.
             self.clear();
         }
         let mut intervals = reads.chunk_by(same_time).peekable();

@@ -33,7 +33,7 @@ pub(in crate::driver) struct Primary {
     pub(in crate::driver) context: Option<CUcontext>,
     /// How often it was retained and not released.
     pub(in crate::driver) users: u32,
-    /// What it is created with.
+    /// The parameters of its creation.
     pub(in crate::driver) flags: c_uint,
 }
 

@@ -25,7 +25,7 @@ pub(super) struct Executable {
     pub(super) changed: bool,
 }
 
-/// What happens at one point of an executable graph.
+/// The action at one point of an executable graph.
 #[derive(Clone, Debug)]
 pub(super) struct GraphStep {
     /// The node that this step is made from.

@@ -279,7 +279,7 @@ impl Watched {
         }
     }
 
-    /// Protects the pages that the access covers as a whole. What is behind the allocation belongs to no other one.
+    /// Protects the pages that the access covers as a whole. The bytes behind the allocation belong to no other one.
     fn add(&mut self, mut access: DeviceAccess) {
         let range = access.range.start.max(self.start)..access.range.end.min(self.end);
         let end = match range.end == self.end {

@@ -37,7 +37,7 @@ pub(in crate::driver) struct SmallMemory {
 /// Device and number.
 type ChunkId = (usize, u64);
 
-/// What is not in use of a chunk.
+/// The free bytes of a chunk.
 #[derive(Debug, Default)]
 struct Chunk {
     /// Where the gaps begin, and their bytes.

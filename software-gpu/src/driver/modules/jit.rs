@@ -23,7 +23,7 @@ pub(in crate::driver) struct JitOptions {
 #[derive(Clone, Copy)]
 struct OptionValue {
     option: c_uint,
-    /// As it went in.
+    /// Unchanged.
     value: *mut c_void,
     /// Where it comes out.
     place: *mut *mut c_void,

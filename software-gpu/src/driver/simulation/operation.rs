@@ -1,4 +1,4 @@
-//! What was given to a stream and has not ended.
+//! Submitted operations that have not ended.
 
 use std::ffi::c_void;
 use std::sync::Arc;

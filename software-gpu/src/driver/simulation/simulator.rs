@@ -69,7 +69,7 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) ordering: Ordering,
     pub(in crate::driver) host_accesses: HostAccesses,
     pub(in crate::driver) contexts: Table<CUcontext, Context>,
-    /// What was allocated, by address.
+    /// The allocations, by address.
     pub(in crate::driver) owned: BTreeMap<u64, Owned>,
     /// Where the pages of managed memory are.
     pub(in crate::driver) managed: ManagedMemory,

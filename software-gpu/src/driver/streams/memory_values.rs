@@ -438,7 +438,7 @@ impl fmt::Display for ValueWait {
     }
 }
 
-/// What is in memory, for a message.
+/// The contents of memory, for a message.
 struct CurrentValue(Option<u64>);
 
 impl fmt::Display for CurrentValue {

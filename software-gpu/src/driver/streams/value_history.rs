@@ -38,7 +38,7 @@ impl<W: Copy> History<W> {
         }
     }
 
-    /// What is there now.
+    /// The present value.
     pub(super) fn newest(&self) -> Option<u64> {
         self.writes.last().map(|(found, _)| *found)
     }

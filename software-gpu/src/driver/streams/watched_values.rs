@@ -44,7 +44,7 @@ struct Watched {
     pending: usize,
 }
 
-/// What is about to land.
+/// The write that is about to become visible.
 #[derive(Debug)]
 pub(in crate::driver) struct Landing {
     /// Where it writes, as far as it matters for values.
@@ -57,7 +57,7 @@ pub(in crate::driver) struct Landing {
 #[derive(Debug)]
 struct Meeting {
     value: Value,
-    /// What it is, in page-locked memory.
+    /// The value, in page-locked memory.
     before: Option<u64>,
     how: How,
 }
@@ -303,7 +303,7 @@ impl Simulator {
         }
     }
 
-    /// What is there for other operations to see; `None` when the memory was freed.
+    /// The value that other operations see; `None` when the memory was freed.
     fn current(&mut self, value: Value) -> Option<u64> {
         let Self {
             effects, memory, ..

@@ -19,7 +19,7 @@ pub enum Does {
     Atomic,
 }
 
-/// What has happened to memory, for the values in the end.
+/// The history of memory, for the values in the end.
 #[derive(Clone, Copy, Debug)]
 pub enum MemoryChange {
     Value(u8),

@@ -9,7 +9,7 @@ use software_gpu::order::OrderRule;
 /// A node of the graph: an operation, a wait, or something that a host thread did.
 pub type NodeNumber = usize;
 
-/// What one rule of the checker must have found.
+/// The expected finding of one rule of the checker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
     pub rule: OrderRule,
@@ -229,7 +229,7 @@ impl Oracle {
         })
     }
 
-    /// What is wrong with a use of the allocation, if anything.
+    /// The error in a use of the allocation, if there is one.
     fn life(
         &self,
         allocation: usize,

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The version of the form. A file of another one is refused.
 pub const VERSION: u32 = 3;
 
-/// What is expected of a target's runs on one device.
+/// The expectations of a target's runs on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectations {
@@ -30,7 +30,7 @@ pub struct Expectations {
     pub parts: Vec<ExpectedPart>,
 }
 
-/// What is expected of a part, as long as it does the same work.
+/// The expectations of a part, valid while it does the same work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedPart {
@@ -110,7 +110,7 @@ pub struct ExpectedClaim {
     /// The number behind it. Absent where the recorded runs' numbers are too far apart: then only that the claim holds is expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// What it is a number of.
+    /// The unit of the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
     /// How far from the number a run may be, in its unit. Absent for a model.

@@ -21,7 +21,7 @@ pub enum Change {
 pub struct Difference {
     /// What it means.
     pub change: Change,
-    /// Which figure, in words: of which variant of what.
+    /// The figure, in words: the quantity and its variant.
     pub figure: String,
     /// What was found.
     pub found: String,
@@ -67,14 +67,14 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// What is worse than expected.
+    /// Results worse than expected.
     pub fn regressions(&self) -> impl Iterator<Item = &Difference> {
         self.differences()
             .iter()
             .filter(|difference| difference.change == Change::Regression)
     }
 
-    /// What is not as expected.
+    /// Deviations from the expectations.
     pub fn differences(&self) -> &[Difference] {
         match self {
             Self::Compared { differences, .. } => differences,

@@ -117,7 +117,7 @@ fn merged(
     }))
 }
 
-/// What stays of an earlier recording.
+/// The entries kept from an earlier recording.
 fn old_parts(path: &Path, run: &Results, lines: &mut Vec<String>) -> Result<Vec<ExpectedPart>> {
     // What cannot be read is what the message tells to write again.
     let old = match Expectations::read(path, &run.example) {

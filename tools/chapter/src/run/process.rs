@@ -37,7 +37,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// What it complained about: the last line of its standard error.
+    /// Its error message: the last line of its standard error.
     pub fn complaint(&self) -> String {
         let last = self.errors.lines().rev().find(|line| !line.is_empty());
         let last = last.unwrap_or("no message");

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// One timeline of a file.
 pub struct Recorded {
-    /// What it is of.
+    /// The source of the recording.
     pub title: String,
     /// The part of the example; of another program's timelines the file's name.
     pub part: String,
@@ -32,7 +32,7 @@ pub struct Recorded {
     pub bound_us: Option<f64>,
     /// What ran when.
     pub recording: Recording,
-    /// What else is known of it.
+    /// Further facts about it.
     pub facts: Facts,
 }
 

@@ -124,7 +124,7 @@ mod tests {
         let [kept, grade] = [kept, grade].map(|grade| serde_json::to_value(grade).expect("JSON"));
         assert_eq!(kept, grade);
         assert!(ledger.kept("ada", "2").is_none());
-        // What was written half is no grade.
+        // A half-written file is not a grade.
         fs::write(folder.path().join("grades/ada/grade.json"), "{\"of\":").expect("a file");
         assert!(ledger.kept("ada", "1").is_none());
     }

@@ -50,7 +50,7 @@ impl Mark {
 pub struct Judged {
     /// The criterion.
     pub id: String,
-    /// What it is worth here: nothing where it is not judged.
+    /// Its points here: none where it is not judged.
     pub of: u32,
     /// What was reached.
     pub points: u32,

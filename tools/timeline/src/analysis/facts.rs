@@ -1,4 +1,4 @@
-//! What may be known of a recording's operations besides when they ran. All of it is optional: the less is known, the fewer
+//! Facts about a recording's operations besides their times. All of it is optional: the less is known, the fewer
 //! causes can be told apart.
 
 use crate::analysis::occupancy::{LaunchShape, Multiprocessors};
@@ -42,7 +42,7 @@ pub struct TimedHostCall {
     pub end: i64,
 }
 
-/// What is known of one operation.
+/// The known facts about one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperationFacts {
     /// For a copy from or to the host.
@@ -62,7 +62,7 @@ pub struct EventWait {
     pub at: i64,
 }
 
-/// What is known besides the recording.
+/// Facts that the recording does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
     /// One entry for each of [`Recording::intervals`], in their order; empty if nothing is known about any.
@@ -116,7 +116,7 @@ impl Facts {
         facts
     }
 
-    /// What is known of an operation.
+    /// The known facts about an operation.
     pub fn of_operation(&self, place: usize) -> Option<&OperationFacts> {
         self.operations.get(place)
     }

@@ -1,4 +1,4 @@
-//! What is marked in a chart: dependencies and findings.
+//! Marks in a chart: dependencies and findings.
 
 use super::Form;
 use super::bars::Bar;

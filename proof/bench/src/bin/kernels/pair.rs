@@ -101,13 +101,13 @@ impl KernelPair {
         self
     }
 
-    /// What is written through addresses that are in another array.
+    /// Stores through addresses that are in another array.
     pub fn leaves(mut self, array: &Rc<Array>, agreement: Agreement) -> Self {
         self.outputs.push((Rc::clone(array), agreement));
         self
     }
 
-    /// What is read through addresses that are in another array.
+    /// Loads through addresses that are in another array.
     pub fn leaning_on(mut self, array: &Rc<Array>) -> Self {
         self.inputs.push(Rc::clone(array));
         self

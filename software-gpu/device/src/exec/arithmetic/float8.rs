@@ -9,7 +9,7 @@ use half::f16;
 pub(in crate::exec) struct Float8 {
     /// Bits of the fraction.
     fraction: u32,
-    /// What is added to an exponent.
+    /// The bias of an exponent.
     bias: i32,
     /// The largest finite number.
     largest: u32,

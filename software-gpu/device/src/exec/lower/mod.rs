@@ -144,7 +144,7 @@ fn most_registers(kernel: &Kernel) -> u32 {
     }
 }
 
-/// What is summed over the functions of a kernel.
+/// The sums over the functions of a kernel.
 #[derive(Default)]
 struct Totals {
     registers: u32,

@@ -303,7 +303,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// The address of a place in this block's shared memory. What lies elsewhere is local memory, a parameter, or another block's.
+    /// The address of a place in this block's shared memory. Other addresses are local memory, a parameter, or memory of another block.
     #[inline(always)]
     pub(in crate::exec) fn own_shared(&self, place: *mut u8) -> Option<u32> {
         let offset = (place as usize).wrapping_sub(self.shared as usize);

@@ -21,7 +21,7 @@ pub struct AbsentSource {
     pub present: u32,
 }
 
-/// What one host thread has seen of it: the first time for each instruction.
+/// One host thread's part of it: the first finding of each instruction.
 #[derive(Default)]
 pub(super) struct Absent(Vec<AbsentThreads>);
 

@@ -39,7 +39,7 @@ pub(in crate::exec) struct Visit {
     bytes: u32,
 }
 
-/// What one block has done since the others were last told.
+/// The accesses of one block since its last message to the others.
 #[derive(Default)]
 pub(super) struct Crossings {
     events: Vec<Crossing>,

@@ -10,7 +10,7 @@ use super::super::memory::Site;
 use super::super::warp_handlers::LANES;
 use super::accesses::Recorder;
 
-/// What was seen of a grid that executes `griddepcontrol`.
+/// The accesses of a grid that executes `griddepcontrol`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependent {
     /// What its threads touched before they waited.

@@ -8,7 +8,7 @@
 //! Bulk copies belong to the asynchronous proxy: of what threads have stored they see what a `fence.proxy.async` has followed,
 //! by the storing thread or by the one that issues the copy (PTX ISA, "Async proxy"). Fences are kept per warp.
 //!
-//! What is missed: a copy to another block's shared memory, and a thread that reads what came with an mbarrier object that
+//! Not detected: a copy to another block's shared memory, and a thread that reads what came with an mbarrier object that
 //! another thread has waited for.
 
 use std::collections::BTreeMap;

@@ -57,7 +57,7 @@ struct Suspect {
     store: EqualLanes,
 }
 
-/// What one host thread has seen.
+/// The findings of one host thread.
 pub(super) struct LostUpdates {
     loads: Box<[Load; REMEMBERED]>,
     /// For each warp of the block: the number of barriers that it has reached, counted from 1.

@@ -443,7 +443,7 @@ impl PendingOperation {
         }
     }
 
-    /// What comes behind it knows this.
+    /// Later operations of the stream include it in their clocks.
     fn knowledge(&self) -> Predecessors {
         let mut known = self.known.clone();
         if self.learns {

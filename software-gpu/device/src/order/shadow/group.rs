@@ -135,7 +135,7 @@ fn within<'a>(ranges: &'a [Range<u64>], range: &Range<u64>) -> &'a [Range<u64>] 
     &ranges[from..to.max(from)]
 }
 
-/// What lies between ranges in rising order.
+/// The gaps between ranges in rising order.
 fn gaps(ranges: &[Range<u64>]) -> impl Iterator<Item = Range<u64>> {
     let pairs = ranges.iter().zip(ranges.iter().skip(1));
     pairs.map(|(left, right)| left.end..right.start)

@@ -34,7 +34,7 @@ struct Cell {
 pub(in crate::order) struct Shadow {
     /// By their start. They do not overlap.
     cells: BTreeMap<u64, Cell>,
-    /// What is in a group is in no cell.
+    /// Bytes in a group are in no cell.
     groups: Groups,
 }
 

@@ -31,7 +31,7 @@ struct Pending {
     what: What,
 }
 
-/// What happens when an operation runs, beside its accesses.
+/// The effects of an operation other than its accesses.
 #[derive(Clone, Copy, PartialEq)]
 enum What {
     Nothing,

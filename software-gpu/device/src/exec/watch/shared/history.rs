@@ -66,7 +66,7 @@ struct GranuleRow {
     era: u64,
 }
 
-/// Which bytes of a row have a history of their own, and where that is in [`History`].
+/// The division of a row: the bytes with a history of their own, and its place in [`History`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Division {
     None,

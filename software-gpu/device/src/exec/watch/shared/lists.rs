@@ -57,7 +57,7 @@ impl Lists {
         self.free.clear();
     }
 
-    /// What is on it.
+    /// The blocks on it.
     #[inline(always)]
     pub fn of(&self, list: Option<List>) -> &[Kept] {
         list.map_or(&[], |list| &self.all[list.index()])
