@@ -157,8 +157,10 @@ impl Grids {
 
     /// Places all the blocks for which there is room.
     pub fn place(&mut self, now: Time) {
+        // Waves dealt out in advance may now belong to a grid of higher priority, or to other seats.
         self.give_back_waves(now);
         while let Some((&rank, &op)) = self.waiting.first_key_value() {
+            // The first grid in line has no room: grids behind it wait as well, even if their smaller blocks would fit.
             if !self.place_cohort(op, now) {
                 self.collapse(op, now);
                 return;
@@ -242,6 +244,7 @@ impl Grids {
             let Some(grid) = self.resident.get_mut(&cohort.grid) else {
                 continue;
             };
+            // The wave in progress counts as begun; it stays.
             let not_begun = (cohort.fluid.left(now).ceil() as u64)
                 .saturating_sub(1)
                 .min(cohort.waves - 1);

@@ -1,4 +1,7 @@
-//! How a resource is shared among those that demand it.
+//! How a resource is shared among its consumers: weighted max-min fairness, and a memory whose latency grows with its load.
+//!
+//! Max-min fairness (Bertsekas and Gallager, *Data Networks*, section 6.5.2) gives no consumer more than it demands, and none more per
+//! weight than one whose demand is not met.
 
 /// A consumer with its demand.
 #[derive(Clone, Copy, Debug)]
@@ -19,6 +22,8 @@ pub(super) fn max_min(claims: &[Claim], capacity: f64) -> Vec<f64> {
         return claims.iter().map(|claim| claim.demand).collect();
     }
     let mut order: Vec<usize> = (0..claims.len()).collect();
+    // Progressive filling: in order of demand per weight, each claim gets its demand or its fair share of what is left. All claims
+    // behind the first that is cut short are cut short as well. Equal ones keep their order, so the sums are the same in every run.
     let modesty = |i: usize| claims[i].demand / claims[i].weight;
     order.sort_by(|&a, &b| modesty(a).total_cmp(&modesty(b)).then(a.cmp(&b)));
     let mut weight: f64 = claims.iter().map(|claim| claim.weight).sum();
@@ -27,6 +32,7 @@ pub(super) fn max_min(claims: &[Claim], capacity: f64) -> Vec<f64> {
     for i in order {
         let fair = left * (claims[i].weight / weight);
         shares[i] = claims[i].demand.min(fair);
+        // Rounding must not make the rest negative.
         left = (left - shares[i]).max(0.0);
         weight -= claims[i].weight;
     }

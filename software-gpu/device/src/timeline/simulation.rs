@@ -198,6 +198,7 @@ impl Timeline {
         }
         let stream = self.streams.get(operation.stream);
         let priority = operation.priority.unwrap_or(stream.priority);
+        // A kernel that starts early was dispatched while its predecessor ran, so its ramp may have passed already.
         let on_its_way = match operation.manner.early {
             true => operation.on_its_way,
             false => self.now,
@@ -270,6 +271,7 @@ impl Timeline {
             .iter()
             .map(|device| HandOvers(&device.profile.handover).longest())
             .max();
+        // A hand-over may still delay an operation that is submitted for up to this time after the end.
         let horizon = self.now - longest.unwrap_or(Time::ZERO);
         self.operations.forget(before, horizon);
     }
@@ -306,6 +308,7 @@ impl Timeline {
     fn next_instant(&self) -> Option<Time> {
         let ends = self.devices.iter().filter_map(DeviceState::next_end);
         ends.chain(self.agenda.next_time())
+            // A fluid at rate 0 never ends by itself.
             .filter(|time| *time < Time::MAX)
             .min()
     }
@@ -313,6 +316,7 @@ impl Timeline {
     /// Everything that happens at `now`.
     fn process(&mut self, now: Time) {
         self.now = now;
+        // The order within an instant: ends, then events at a fixed time, then starts, and rates last, once for everything that changed.
         for device in 0..self.devices.len() {
             self.end_fluids(device);
         }
@@ -365,6 +369,7 @@ impl Timeline {
             Some(unit) => {
                 let stream = self.streams.get(stream);
                 let queues = &mut self.devices[stream.device].queues;
+                // Otherwise an operation issued earlier on the connection is in front of it: a false dependency between streams.
                 if queues.is_next(unit, stream.connection, op) {
                     self.offer(op);
                 }
@@ -524,6 +529,7 @@ impl Timeline {
         if let Some(unit) = Unit::of(&work) {
             let stream = self.streams.get(stream);
             let queues = &mut self.devices[stream.device].queues;
+            // The operation has left its queue. If its successor there is armed already, the successor is offered to the unit now.
             let next = queues.pop(unit, stream.connection);
             if let Some(next) =
                 next.filter(|&next| self.operations.get(next).is_some_and(|o| o.armed))
@@ -576,6 +582,7 @@ impl Timeline {
         later.follow(op, followed, ready);
         later.ready = later.ready.max(ready);
         later.on_its_way = on_its_way;
+        // The last dependency to end determines when the operation can start; `ready` has the maximum of all.
         later.waits_for -= 1;
         if later.waits_for == 0 {
             let ready = later.ready;

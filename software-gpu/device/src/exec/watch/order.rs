@@ -17,14 +17,14 @@
 //! - Clocks of other blocks that arrive at one of this block's objects are not kept: those blocks may have acquired
 //!   anything that this block has done, so a thread that finds the phase complete knows all of it.
 //!
-//! What a warp starts and performs later, such as `wgmma`, happens when it waits for it, but in the knowledge of the start: what was stored
-//! in between, and heard of since, is no less of a race.
+//! An asynchronous instruction, such as `wgmma`, accesses memory between its start and the wait for it. Its accesses are checked at the
+//! wait, but with the clock of the start: a store between the two is a race, even if the warp has acquired it since.
 //!
-//! Where all that runs waits at one barrier, all get to know all that was done before: an *era* ends. What an earlier era did
-//! can race with nothing any more, unless a warp goes back to the knowledge of an earlier time.
+//! When all warps of a block wait at one barrier, every clock includes every earlier access: an *era* ends. Accesses of an earlier era
+//! cannot race any more, unless a warp returns to an earlier clock for an asynchronous instruction.
 //!
-//! Knowledge is kept per warp, not per thread: when only some lanes of a warp pass a barrier, the others get to know
-//! too much, and a race may be missed. None is made up.
+//! Clocks are kept per warp, not per thread: when only some lanes of a warp pass a barrier, the clock of the others grows, too. So a race
+//! may be missed, but no false one is reported.
 
 use std::collections::BTreeMap;
 
@@ -161,6 +161,7 @@ impl WarpClocks {
     }
 
     fn begin(&mut self, warps: usize) {
+        // All stretches of earlier blocks are below `next`, and every clock starts at `next - 1`: it includes them all.
         let next = self.stretch.iter().max().map_or(1, |last| last + 1);
         self.stretch = [next; WARPS];
         self.known.clear();
@@ -185,6 +186,7 @@ impl WarpClocks {
     }
 
     fn end_era(&mut self) {
+        // A remembered clock is older than the barrier, so accesses from before it can still race with those of its owner.
         self.era += u64::from(!self.remembered);
     }
 
@@ -220,6 +222,7 @@ impl WarpClocks {
 
     fn meet(&mut self, warp: usize, lanes: u32, alive: u32, until: u32) {
         if alive & !lanes == 0 {
+            // All lanes took part: one number says the same as 32 by 32 pairs.
             let own = &mut self.known[warp][warp];
             *own = until.max(*own);
             return;
@@ -292,12 +295,15 @@ impl WarpClocks {
     /// A strong store or an atomic at an address of shared memory.
     pub fn tell(&mut self, warp: u32, address: u32, releases: bool) {
         let warp = warp as usize;
+        // PTX: a release pattern is a release, or a fence followed by a strong write ("Release and Acquire Patterns").
         let now = match releases {
             true => Some(self.told_now(warp)),
             false => self.fenced[warp],
         };
         let Some(now) = now else { return };
         match self.told.get_mut(&address) {
+            // A later release at the same address keeps the earlier clocks, because an acquire may observe either value. It may thus
+            // acquire too much, which misses races and reports no false ones.
             Some(told) => join(told, &now),
             None => {
                 self.told.insert(address, now);
@@ -311,6 +317,7 @@ impl WarpClocks {
         let Some(told) = self.told.get(&address) else {
             return;
         };
+        // PTX: an acquire pattern is an acquire, or a strong read followed by a fence. The latter waits in `heard` for its fence.
         if acquires {
             join(&mut self.known[warp], told);
         } else {
@@ -330,6 +337,7 @@ impl WarpClocks {
     /// What a warp knows and has done; ends its stretch.
     fn told_now(&mut self, warp: usize) -> Clock {
         let mut clock = self.known[warp];
+        // A release covers the accesses of the current stretch, and later ones belong to the next stretch.
         clock[warp] = self.stretch[warp];
         self.stretch[warp] += 1;
         clock
