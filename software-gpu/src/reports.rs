@@ -263,7 +263,7 @@ pub fn take() -> Vec<Report> {
     since.map_or_else(Vec::new, |list| list.reports)
 }
 
-/// What a checker tells the list.
+/// A finding as a checker reports it to the list.
 pub(crate) struct ReportedFinding {
     pub(crate) kind: Kind,
     /// Findings with the same key count as one.

@@ -18,11 +18,11 @@ pub(super) type Counts = BTreeMap<String, usize>;
 pub(crate) struct CallCounts {
     /// The calls of each thread in order, and where the host worked among them; those of the thread that ran the variant first.
     pub(super) sequences: Vec<Vec<String>>,
-    /// What was counted. Kernels are missing where records do not tell them.
+    /// What was counted. Kernels are missing if the records lack them.
     counts: BTreeMap<Differ, Counts>,
     /// The names of the streams that were used.
     pub(super) streams: BTreeSet<String>,
-    /// How long the thread that ran the variant was outside of calls, where the clock tells.
+    /// The time that the thread that ran the variant spent outside of calls, if the clock can measure it.
     pub(super) outside: Option<Duration>,
 }
 
@@ -84,7 +84,7 @@ impl CallCounts {
         }
     }
 
-    /// Whether a graph was launched: calls do not tell its kernels.
+    /// Whether a graph was launched: calls do not name its kernels.
     pub(super) fn launches_graphs(&self) -> bool {
         let graphs = self.counts.get(&Differ::Graphs);
         graphs.is_some_and(|graphs| graphs.contains_key("cuGraphLaunch"))

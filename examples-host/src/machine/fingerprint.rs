@@ -66,7 +66,7 @@ fn profile() -> Option<String> {
     Some(hash.collect())
 }
 
-/// What NVIDIA's management library tells: the driver's version, and the link to the host where it knows one.
+/// Facts from NVIDIA's management library: the driver's version, and the link to the host where it knows one.
 fn managed(bus: &str) -> Option<(String, Option<String>)> {
     let library = Nvml::load()?;
     let link = library.greatest_link(bus);

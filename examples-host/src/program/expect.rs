@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A limit is made for the part's own parameters. Where the command line gives others, a figure is printed and not judged,
-//! unless [`Expected::for_any`] says that its limit follows them. What is right or wrong whatever the parameters
+//! unless [`Expected::for_any`] says that its limit follows them. Statements that are right or wrong for all parameters
 //! ([`truth`], [`right`]) is always judged, unless something disturbed it ([`Expected::unless_disturbed`]).
 
 use crate::check::{self, Checked, Mismatch, REFERENCE};

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A size in bytes that is not zero.
 ///
-/// Units are binary whatever their spelling: `64M`, `64MB` and `64MiB` are all 64 · 2²⁰ bytes,
+/// Units are binary in every spelling: `64M`, `64MB` and `64MiB` are all 64 · 2²⁰ bytes,
 /// because buffers and copies come in powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteSize(NonZeroUsize);

@@ -1,8 +1,8 @@
 //! Which operation had to wait for which other one: what is noted of enqueues, event records and waits while recording,
 //! and what follows for the intervals.
 //!
-//! An event stands for what its stream had before the record: its last operation, and behind that what the stream was
-//! told to wait for since. A wait makes the stream's next operation depend on that.
+//! An event stands for what its stream had before the record: its last operation, and everything that the stream was made to wait for since then. A
+//! wait makes the stream's next operation depend on that.
 
 use crate::intervals::{Dependency, Engine, Recording};
 use std::collections::{BTreeMap, BTreeSet};
@@ -68,7 +68,7 @@ impl Noted {
         self.events.insert(event, frontier);
     }
 
-    /// A stream was told to wait for an event.
+    /// A stream was made to wait for an event.
     pub(crate) fn waited(&mut self, stream: usize, event: usize) {
         let Some(frontier) = self.events.get(&event) else {
             return;

@@ -41,7 +41,7 @@ pub(super) struct Notes {
     pub(super) steps: Vec<TracedCall>,
 }
 
-/// A stream that was used, as a trace knows it.
+/// A stream that was used, as a trace records it.
 #[derive(Clone, Debug)]
 pub(crate) struct NotedStream {
     /// The name in recordings.

@@ -411,7 +411,7 @@ mod tests {
             prop_assert!(below(0.9 * BEST, |run| by[run]));
         }
 
-        /// Whatever is disturbed, the bound is never less than it is, so that no wrong result hides below it.
+        /// Disturbances only increase the bound, so no wrong result hides below it.
         #[test]
         fn the_least_is_never_less_than_the_truth(
             by in prop::collection::vec(1.0..4.0, 1..20),

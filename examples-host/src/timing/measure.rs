@@ -306,7 +306,7 @@ impl MeasuredVariant {
 
 impl<'v, S> Comparison<'v, S> {
     /// A comparison of variants that all do the planned work. `group` is the id of what they are variants of: [`VARIANTS`],
-    /// or what tells the comparisons of a part apart.
+    /// or the word that distinguishes the comparisons of a part.
     pub fn new(group: &'static str, plan: Plan) -> Self {
         Self {
             group,

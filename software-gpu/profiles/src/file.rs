@@ -1,7 +1,7 @@
 //! Profiles as files: the built-in ones, those of users, and what one leaves to another.
 //!
-//! A file may name a built-in profile as its `base` and say only what differs. Whatever it leaves to the base is a
-//! figure of another device, so its source becomes `estimated`.
+//! A file may name a built-in profile as its `base` and say only what differs. A figure that it takes from the base is one of another device, so its
+//! source becomes `estimated`.
 
 use std::borrow::Cow;
 use std::fs;

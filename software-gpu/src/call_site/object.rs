@@ -63,7 +63,7 @@ fn of_file(file: &std::path::Path) -> Object {
     }
 }
 
-/// Elsewhere, sources and names of functions tell.
+/// Elsewhere, sources and names of functions decide.
 #[cfg(not(unix))]
 pub(super) fn of(_: usize) -> Object {
     Object::Program

@@ -428,7 +428,7 @@ fn the_host_counts_too() {
     }
 }
 
-/// The host writes a flag that a kernel has set which still runs: what it has written stays, whatever else is executed.
+/// The host writes a flag that a kernel has set which still runs: its value remains, independent of other kernels.
 #[test]
 fn a_flag_that_the_host_writes_stays() {
     let world = ThreeStreams::new(EXCHANGE);

@@ -125,7 +125,7 @@ fn a_pool_that_streams_share_looks_how_far_they_have_come() {
         let crossing = micros(|| scene.pair(4096, stream));
         assert!(near(crossing, searched), "{crossing}");
     }
-    // What the host has waited for, the driver knows.
+    // The driver knows the operations that the host has waited for.
     scene.driver.synchronize().expect("idle");
     let known = micros(|| scene.pair(4096, one));
     assert!(near(known, host.pool_allocation_us.value), "{known}");

@@ -378,7 +378,7 @@ fn handlers_of_the_program_keep_their_own_faults() {
     panic!("the handler was not called");
 }
 
-/// Rust's own handler tells a stack overflow from other faults.
+/// Rust's own handler distinguishes a stack overflow from other faults.
 #[test]
 fn a_stack_overflow_is_still_called_one() {
     if !child::is_this() {

@@ -351,7 +351,7 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// Whoever had a byte of the new allocation before has given it up by a rule.
+    /// Each earlier owner of a byte of the new allocation has released it by a rule.
     fn check_reuse(&mut self, bytes: &Range<u64>, stream: usize, before: &BTreeSet<usize>) {
         assert_eq!(bytes.start % 512, 0);
         assert!(

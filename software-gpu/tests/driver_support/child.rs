@@ -56,7 +56,7 @@ pub fn says(module: &str, test: &str, last: &str) -> String {
     let (lines, said) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            // Whoever waited has seen enough.
+            // The thread that waited has observed enough.
             let _ = lines.send(line);
         }
     });

@@ -262,7 +262,7 @@ fn blocks_of_a_cooperative_grid_wait_for_each_other() {
     );
 }
 
-/// The modelled time of a poll is the time until the other block writes, whatever the order of blocks.
+/// The modelled time of a poll is the time until the other block writes, in any order of blocks.
 #[test]
 fn a_polling_block_spends_the_time_that_it_waits() {
     let body = "ld.param.u64 %rd1, [in]; mov.u32 %r2, %ctaid.x; setp.eq.u32 %p0, %r2, 1; @%p0 bra writer;

@@ -202,7 +202,7 @@ fn what_is_not_implemented_is_refused_with_its_line() {
     }
 }
 
-/// Lowers and runs whatever `source` is.
+/// Lowers and runs any `source`.
 fn survive(source: &str) {
     let Ok(module) = ptx::parse(source) else {
         return;

@@ -232,7 +232,7 @@ impl<'a> AttemptSetup<'a> {
     }
 
     /// Records more runs of a program on a GPU, and returns the shortest of them and of `first`. The host may be interrupted
-    /// between two launches, and operations that could overlap then do not; whatever disturbs a run makes it longer. A run with a
+    /// between two launches, and operations that could overlap then do not; each disturbance makes a run longer. A run with a
     /// wrong result is left out.
     fn shortest_run(
         &self,

@@ -215,7 +215,7 @@ impl Compiler {
         }
     }
 
-    /// What tells these libraries from others: names, lengths and times of their files.
+    /// The identity of these libraries: names, lengths and times of their files.
     pub fn identity(&self) -> impl Iterator<Item = String> + '_ {
         self.libraries.iter().map(|file| {
             let metadata = fs::metadata(file).ok();

@@ -105,7 +105,7 @@ fn records(database: &Connection, calls: &Calls) -> Result<Records, NsightError>
     for table in ["CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA_EVENT"] {
         for row in rows(database, table, [], columns)? {
             let Some(place) = place(&row) else { continue };
-            // Without the call, nothing tells behind which operation it was.
+            // Without the call, the operation before it is unknown.
             let at = call_time(&row, place.process, calls);
             let Some(at) = at.filter(|&at| !calls.captures(place.process, at)) else {
                 continue;
@@ -140,7 +140,7 @@ fn call_time(row: &ExportRow, process: u64, calls: &Calls) -> Option<i64> {
     Some(calls.get(process, row.integer(3))?.start)
 }
 
-/// Whether a function of this name tells a stream to wait for an event. Its other forms end in `_ptsz` or `WithFlags`.
+/// Whether a function of this name makes a stream wait for an event. Its other forms end in `_ptsz` or `WithFlags`.
 fn is_stream_wait(name: &str) -> bool {
     name.starts_with("cuStreamWaitEvent") || name.starts_with("cudaStreamWaitEvent")
 }

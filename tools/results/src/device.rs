@@ -35,7 +35,7 @@ pub struct Fingerprint {
     pub driver: String,
     /// The CUDA version that the driver supports (`cuDriverGetVersion`), such as `13.0`.
     pub cuda: String,
-    /// The link to the host, such as `PCIe 5 x16`; absent where nothing tells it.
+    /// The link to the host, such as `PCIe 5 x16`; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// The multiprocessors' greatest clock rate in MHz.

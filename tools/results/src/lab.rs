@@ -1,4 +1,4 @@
-//! What a run of a lab leaves behind for whoever grades it.
+//! The record of a lab's run, for grading.
 
 use crate::device::TimeSource;
 use crate::intervals::Recording;

@@ -173,7 +173,7 @@ pub struct Figure {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What programs know it by; a part has each once.
+    /// Its identifier, unique within a part.
     pub id: String,
     /// The required condition.
     pub sentence: String,

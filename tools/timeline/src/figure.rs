@@ -24,7 +24,7 @@ pub struct VariantTimeline<'a> {
     pub part: &'a str,
     /// The question that it answers; may be empty.
     pub question: &'a str,
-    /// What programs know the variant by.
+    /// The variant's identifier.
     pub id: &'a str,
     /// The variant.
     pub variant: &'a str,

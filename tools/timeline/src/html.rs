@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What the page knows.
+/// The data of the page.
 #[derive(Serialize)]
 struct HtmlPage<'a> {
     title: &'a str,

@@ -230,7 +230,7 @@ fn read_own_memory(address: u64, bytes: &mut [u8]) {
     }
 }
 
-/// As on Linux, but nothing tells whether the memory is still there.
+/// As on Linux, but whether the memory is still mapped is unknown.
 #[cfg(not(target_os = "linux"))]
 fn read_own_memory(_: u64, _: &mut [u8]) {}
 
@@ -243,7 +243,7 @@ pub(super) struct Shadow {
 
 // SAFETY: the memory is plain bytes, owned by the shadow.
 unsafe impl Send for Shadow {}
-// SAFETY: whoever writes through `at` says why no other access touches those bytes.
+// SAFETY: each writer through `at` states why no other access touches those bytes.
 unsafe impl Sync for Shadow {}
 
 impl Shadow {

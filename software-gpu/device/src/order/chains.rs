@@ -37,7 +37,7 @@ impl Chains {
         chain
     }
 
-    /// A chain for an owner that knows `known` and will [release](Self::release) it.
+    /// A chain for an owner whose clock is `known` and that will [release](Self::release) it.
     pub(super) fn own(&mut self, known: &Clock) -> usize {
         let chain = self.take(known);
         self.chains[chain].owned = true;

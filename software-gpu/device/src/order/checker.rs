@@ -125,7 +125,7 @@ impl Checker {
         self.order.names.of(stream)
     }
 
-    /// The line of the program that made the newest allocation at this address, where symbols tell.
+    /// The line of the program that made the newest allocation at this address, if symbols give it.
     pub fn line_of_allocation(&self, address: u64) -> Option<String> {
         self.memory.newest(address)?.description.line()
     }
@@ -199,8 +199,8 @@ impl Checker {
         self.note(operation, accesses, &site, &clock);
     }
 
-    /// A host function begins. It comes after whatever the host's threads have done by now: they may have agreed with it
-    /// through a lock.
+    /// A host function begins. Everything that the host's threads have done by now happens before it: they may have synchronised with it through a
+    /// lock.
     pub fn host_function_began(&mut self, operation: OperationId) {
         self.order.host_function_begins(operation);
     }
@@ -230,7 +230,7 @@ impl Checker {
         self.memory.writers(range, called, over)
     }
 
-    /// The program says that a thread's own code has seen what is in `range` now, and continues after whatever wrote it.
+    /// The program declares that a thread's own code has read `range`, and continues after the writers of its present contents.
     pub fn acquired(&mut self, thread: ThreadId, range: Range<u64>) {
         for writer in self.writers(range) {
             self.order.acquired(thread, &writer);

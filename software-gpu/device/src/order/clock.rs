@@ -74,19 +74,19 @@ impl Clock {
         self.of(epoch.chain) >= epoch.position
     }
 
-    /// Whether it knows all that the other one does.
+    /// Whether it includes the other one.
     pub(super) fn knows_all(&self, other: &Self) -> bool {
         let mut both = self.clone();
         both.join(other);
         both.is_same(self)
     }
 
-    /// Whether it knows nothing.
+    /// Whether it is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.root.is_none()
     }
 
-    /// Whether it is the other one or a copy of it: then both know the same. Others may know the same, too.
+    /// Whether it is the other one or a copy of it, and hence equal. Other clocks may be equal as well.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (&self.root, &other.root) {
             (None, None) => true,
@@ -95,7 +95,7 @@ impl Clock {
         }
     }
 
-    /// Everything that either clock knows.
+    /// The join: the maximum of each position.
     pub(super) fn join(&mut self, other: &Self) {
         let Some(root) = &other.root else { return };
         if self.root.is_none() {
@@ -129,7 +129,7 @@ impl Clock {
         news.into_iter().for_each(|step| self.learn(step));
     }
 
-    /// Only what both clocks know.
+    /// The meet: the minimum of each position.
     pub(super) fn meet(&mut self, other: &Self) {
         let (Some(own), Some(root)) = (&self.root, &other.root) else {
             self.root = None;
@@ -152,7 +152,7 @@ impl Clock {
         }
     }
 
-    /// The clock directly before a step that it knows and that was the last of its chain.
+    /// The clock directly before a step that it includes and that was the last of its chain.
     pub(super) fn before(&self, epoch: Epoch) -> Self {
         let mut clock = self.clone();
         if clock.knows(epoch) {
@@ -285,7 +285,7 @@ impl ClockNode {
     }
 }
 
-/// Joins nodes of one height into the first one, which becomes the other's where that knows all that it does.
+/// Joins nodes of one height into the first one, which is shared with the other where the other includes it.
 fn join(own: &mut Arc<ClockNode>, other: &Arc<ClockNode>) {
     if Arc::ptr_eq(own, other) {
         return;
@@ -438,7 +438,7 @@ mod tests {
         assert_eq!((clock.before(epoch(2, 7)).of(2), clock.of(2)), (6, 7));
     }
 
-    /// The tree does what an array of positions does, whatever the sizes of the two clocks.
+    /// The tree behaves as an array of positions does, for all sizes of the two clocks.
     #[test]
     fn trees_do_what_arrays_do() {
         const CHAINS: [usize; 8] = [0, 1, 15, 16, 255, 256, 4095, 70_000];

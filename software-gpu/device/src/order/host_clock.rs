@@ -9,8 +9,8 @@ use super::ids::OperationId;
 pub struct OperationEpoch(Epoch);
 
 impl OperationEpoch {
-    /// Whether whoever comes after this operation comes after the other one too, since both are operations of one stream or one
-    /// branch of a graph. `false` may also mean that this is not known without a search.
+    /// Whether everything after this operation is also after the other one, since both are operations of one stream or one branch of a graph. `false`
+    /// may also mean that this is not known without a search.
     pub fn follows(self, other: Self) -> bool {
         self.0.chain == other.0.chain && self.0.position >= other.0.position
     }

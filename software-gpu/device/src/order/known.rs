@@ -1,12 +1,12 @@
 //! The clock of an operation as known when it is submitted, with the part that becomes known only when earlier operations run.
 //!
-//! Most order is known when an operation is submitted. Some is known only when it runs: a wait for a value comes after the
-//! write that releases it, and a host function after whatever host threads have done by then, for they may have agreed
-//! with it through a lock. Later operations were submitted long before such an operation runs. So it notes whose knowledge it
-//! still lacks, and gets it when it runs itself, which is later.
+//! Most order is known when an operation is submitted. Some is known only when it runs: a wait for a value comes after the write that releases
+//! it, and a host function after whatever host threads have done by then, for they may have agreed with it through a lock. Later operations were
+//! submitted long before such an operation runs. So it records the clocks that it still lacks, and joins them when it runs itself, which is
+//! later.
 //!
 //! A clock that includes a step includes the step's clock at submission, and the later growth of that clock as soon as it is known. So two
-//! comparisons of one step each mostly tell which of two is the whole: a join then takes over a clock, or nothing, however many chains there
+//! comparisons of one step each mostly show that one clock includes the other: a join then shares one of the two, however many chains there
 //! are.
 
 use std::collections::HashMap;
@@ -88,13 +88,13 @@ impl Predecessors {
         }
     }
 
-    /// Becomes what this step knows, which is new and comes after all the rest.
+    /// Becomes the clock of this step, which is new and includes all the rest.
     pub(super) fn step(&mut self, step: Epoch) {
         self.clock.learn(step);
         self.step = Some(step);
     }
 
-    /// Joins the other if one of the two is the whole, as far as one step tells.
+    /// Joins the other if one of the two includes the other, as far as one step shows.
     fn takes_over(&mut self, other: &Self) -> bool {
         let knows = |clock: &Clock, known: &Self| match known.step {
             Some(step) => clock.knows(step),
@@ -141,7 +141,7 @@ impl Predecessors {
 }
 
 impl Learned {
-    /// The step has run, and knows all this.
+    /// The step has run with this clock.
     pub(super) fn add(&mut self, step: Epoch, clock: Clock) {
         self.0.insert(step, clock);
     }

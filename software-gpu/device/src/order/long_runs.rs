@@ -182,7 +182,7 @@ fn a_wait_for_what_knows_all_joins_no_clocks() {
     for streams in [8, 128] {
         let pipeline = |run: &mut ChainRun, streams: u64| run.pipeline(streams, 10 * streams);
         assert_eq!(joined(streams, pipeline), 0, "{streams} streams");
-        // Streams that know nothing of each other, and then wait for each other, do.
+        // Streams with unrelated clocks that then wait for each other do.
         let apart = |run: &mut ChainRun, streams: u64| {
             (1..=streams).for_each(|stream| run.write(stream, stream * 64..stream * 64 + 64));
             run.pipeline(streams, streams);

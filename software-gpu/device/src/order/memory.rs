@@ -217,8 +217,8 @@ impl Memory {
         (outside, unordered.conflicts(&self.regions))
     }
 
-    /// Notes accesses: the first one outside of an allocation's life, and the conflicts that tell all: those with
-    /// accesses that no other one came after, the latest first.
+    /// Records accesses. Returns the first one outside of an allocation's life, and the conflicts that cover all others, the latest
+    /// first.
     pub(super) fn accessed(
         &mut self,
         accesses: &Accesses,
@@ -319,7 +319,7 @@ impl Memory {
         self.regions.get(&region)?.life.as_ref()
     }
 
-    /// Drops what `everyone` knows, and the allocations that nothing called at `oldest` or later can mean.
+    /// Drops the accesses that `everyone` includes, and the allocations that no call at `oldest` or later can refer to.
     pub(super) fn prune(&mut self, everyone: &Clock, oldest: u64) {
         let mut left = BTreeSet::from([RegionId::UNKNOWN]);
         self.owners.prune(oldest, |region| {

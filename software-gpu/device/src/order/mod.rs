@@ -42,10 +42,10 @@
 //! | `cuMemFree` of a pool's memory | `pool_freed_by_host` |
 //! | `cuGraphLaunch` | `submitted` (beginning), `submitted_node` for each node, `submitted` (end, after the last nodes) |
 //!
-//! Between nodes, an event record node is also told as `recorded`, an event wait node as `node_waited` before its dependents
+//! Between nodes, an event record node is also reported as `recorded`, an event wait node as `node_waited` before its dependents
 //! are submitted, and an allocation or free node as `pool_allocated` or `pool_freed`.
 //!
-//! Launches of one executable graph follow each other in whatever streams they are: that is an event of the driver's own
+//! Launches of one executable graph follow each other, in every stream: that is an event of the driver's own
 //! ([`EventId::of_the_driver`]), recorded at the end of each launch and waited for before the next one.
 //!
 //! How it works: each stream, thread and branch of a graph is a chain of steps (`chains`) with its place in vector clocks (`clock`,

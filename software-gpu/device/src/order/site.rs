@@ -60,7 +60,7 @@ impl Site {
         let _ = self.ends_after.set(clock.clone());
     }
 
-    /// What whoever has seen its stores comes after.
+    /// The clock that an observer of its stores joins.
     pub(super) fn seen_after(&self) -> Option<&Clock> {
         self.runs_after.get().or_else(|| self.ends_after.get())
     }

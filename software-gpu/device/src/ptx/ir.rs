@@ -146,7 +146,7 @@ pub enum Space {
     Local,
     /// `.param`.
     Param,
-    /// No space named: the address tells.
+    /// No named space: the address decides.
     Generic,
 }
 

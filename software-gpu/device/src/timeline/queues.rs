@@ -65,7 +65,7 @@ impl Queues {
         self.queue(unit, connection).front() == Some(&op)
     }
 
-    /// Removes the operation that starts, and tells which is next.
+    /// Removes the operation that starts, and returns the next one.
     pub fn pop(&mut self, unit: Unit, connection: usize) -> Option<OpId> {
         let queue = self.queue(unit, connection);
         queue.pop_front();

@@ -253,7 +253,7 @@ impl Timeline {
         self.operations.get(op).filter(|o| o.reported)?.ended
     }
 
-    /// When the device told the host of the operation's end: as [`finished_at`](Self::finished_at), but not of notes,
+    /// The time at which the device reported the operation's end to the host: as [`finished_at`](Self::finished_at), but not of notes,
     /// which only the host keeps.
     pub fn seen_to_end(&self, op: OpId) -> Option<Time> {
         let operation = self.operations.get(op)?;

@@ -81,7 +81,7 @@ fn shared_race(operation: u64, race: &SharedRace, lines: &SourceLines) {
     });
 }
 
-/// What happens, and without what.
+/// The error, and the missing synchronisation.
 fn in_words(missing: Missing) -> (&'static str, &'static str) {
     match missing {
         Missing::WarpBarrier | Missing::BlockBarrier => (

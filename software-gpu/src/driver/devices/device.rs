@@ -164,7 +164,7 @@ impl Simulator {
         Ok(&self.devices[ordinal].profile)
     }
 
-    /// What calls cost the host: there is one, whatever its devices are.
+    /// The cost of calls on the host: there is one host for all devices.
     pub(in crate::driver) fn host(&self) -> &Host {
         &self.devices[0].profile.host
     }

@@ -115,7 +115,7 @@ impl Role {
     }
 }
 
-/// The steps of a graph. Equal graphs give equal steps in the same order, whatever their handles.
+/// The steps of a graph. Equal graphs give equal steps in the same order; handles play no part.
 pub(super) fn flatten(graphs: &Graphs, graph: CUgraph) -> Result<Vec<GraphStep>, CudaError> {
     let mut steps = Vec::new();
     flatten_after(graphs, graph, &[], &mut steps)?;

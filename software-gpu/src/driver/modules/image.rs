@@ -43,7 +43,7 @@ const ADVICE: &str = "the software GPU executes PTX: build with `nvcc -ptx`, or 
                       `-gencode arch=compute_90,code=compute_90`";
 
 /// An image that a program passes by its address: text up to its zero, a fat binary in full, and of other machine code the
-/// first bytes, which tell it from text.
+/// first bytes, which distinguish it from text.
 ///
 /// # Safety
 /// `image` is null or a module image.

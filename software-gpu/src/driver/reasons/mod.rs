@@ -1,6 +1,6 @@
 //! Why a call failed, in a sentence: what was wrong, whose call it was, and what to do.
 //!
-//! Whoever decides on an error says why by [`because`]; the entry point that returns the error prints the sentence, once for each
+//! The code that decides on an error gives the reason by [`because`]; the entry point that returns the error prints the sentence, once for each
 //! call site. Sentences are not reports: they change neither what calls return nor how a program ends. They are printed where
 //! reports are, so the same switch silences them. An error that a program expects, such as `CUDA_ERROR_NOT_READY` of a query,
 //! has no sentence.

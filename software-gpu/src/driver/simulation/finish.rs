@@ -15,7 +15,7 @@ use crate::timeline::Time;
 /// How long, on the real clock, the rest may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Runs what has been submitted and has not ended, for the checkers. To be called when the process ends, by whoever ends it.
+/// Runs what has been submitted and has not ended, for the checkers. To be called when the process ends.
 pub fn finish() {
     if reports::mode() == ReportMode::Off {
         return;

@@ -105,7 +105,7 @@ impl Rules {
             .iter()
             .map(|change| (self.before(&[change.0]).len(), change))
             .collect();
-        // Whatever comes later has more before it.
+        // More operations happen before a later one.
         changes.sort_by_key(|(before, (node, ..))| (*before, *node));
         let mut values = vec![0; places];
         for (_, (_, place, change)) in changes {

@@ -63,7 +63,7 @@ impl Oracle {
         node
     }
 
-    /// The node, and whatever comes behind it, turns out to come after those nodes too.
+    /// The node and its dependents turn out to be ordered after those nodes as well.
     pub fn comes_after(&mut self, node: NodeNumber, after: impl IntoIterator<Item = NodeNumber>) {
         let mut learned = BTreeSet::new();
         for earlier in after {

@@ -102,7 +102,7 @@ pub struct Observed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedClaim {
-    /// What the program knows it by.
+    /// The identifier in programs.
     pub id: String,
     /// What was found, in words; only of a model and where there is no figure. The numbers in it are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]

@@ -219,7 +219,7 @@ impl RunComparison {
 
     /// What the command ends with. A regression is a failure; so is an outdated entry of a model, whose work changes with the
     /// program only, while a part may choose its work by measuring; and so is a comparison in which entries are outdated and nothing
-    /// could be compared at all. If all of it is requested, whatever was not compared is one too.
+    /// could be compared at all. If all of it is requested, each missing comparison counts as well.
     pub fn exit(&self, all_of_it: bool) -> Exit {
         let compared = |judgement: &Judgement| matches!(judgement, Judgement::Compared { .. });
         let void = |judgement: &Judgement| matches!(judgement, Judgement::Void(_));

@@ -119,7 +119,7 @@ fn merged(
 
 /// The entries kept from an earlier recording.
 fn old_parts(path: &Path, run: &Results, lines: &mut Vec<String>) -> Result<Vec<ExpectedPart>> {
-    // What cannot be read is what the message tells to write again.
+    // An unreadable file is one that the message says to write again.
     let old = match Expectations::read(path, &run.example) {
         Ok(old) => old,
         Err(error) => {

@@ -1,4 +1,4 @@
-//! Grading: each submission on its own, whatever it does.
+//! Grading: each submission in isolation.
 
 pub mod ledger;
 pub mod pace;

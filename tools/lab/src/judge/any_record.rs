@@ -1,4 +1,4 @@
-//! Records that a program has made up: whatever stands in one, it is refused or judged, and nothing panics.
+//! Records that a program has made up: each of them is refused or judged, and nothing panics.
 
 use super::judge;
 use crate::attempt::{Attempt, LabDevice, LabRun};

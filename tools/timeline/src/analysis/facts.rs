@@ -53,7 +53,7 @@ pub struct OperationFacts {
     pub launch: Option<LaunchShape>,
 }
 
-/// A stream was told to wait for an event.
+/// A stream was made to wait for an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventWait {
     /// The stream that waits.

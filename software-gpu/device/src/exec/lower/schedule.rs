@@ -37,7 +37,7 @@ struct Latency {
     cycles: u32,
     /// It comes from global memory.
     is_load: bool,
-    /// The compiler knows it.
+    /// The compiler takes it into account.
     is_foreseen: bool,
 }
 

@@ -94,7 +94,7 @@ impl<const BULK: bool, const ALL: bool> Shape for Wait<BULK, ALL> {
             true => groups.take_all(mask),
             false => groups.take(mask, op.e),
         };
-        // An mbarrier object tells of the others.
+        // An mbarrier object reports the others.
         let own = taken.len();
         if !BULK {
             taken.iter().for_each(|transfer| cx.ahead.wait(transfer));

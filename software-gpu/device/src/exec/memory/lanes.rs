@@ -1,4 +1,4 @@
-//! The lanes of a warp at once: whatever the pattern of their addresses is, one check serves for the memory of all of them.
+//! The lanes of a warp at once: one check covers the memory of all of them, for every pattern of addresses.
 //!
 //! The lowest and the highest address of a warp tell whether all lanes access the same memory, and all addresses together
 //! whether they are aligned. The remaining cases (two allocations, an invalid address) go lane by lane.

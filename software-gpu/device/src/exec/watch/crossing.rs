@@ -1,9 +1,9 @@
 //! Accesses to the shared memory of other blocks of the cluster.
 //!
-//! The block that owns the memory looks for races, with the accesses of its own threads. All other blocks of the cluster are
-//! one more warp to it ([`Order::start_with_others`]), of one thread: their accesses are not compared with each other. A
-//! barrier of the cluster orders everything. Whatever else can order threads of different blocks is taken to order all that
-//! these blocks have done so far, which misses races and makes none up (PTX ISA, "Memory Consistency Model", "Scope"):
+//! The block that owns the memory looks for races, with the accesses of its own threads. All other blocks of the cluster are one more warp to it
+//! ([`Order::start_with_others`]), of one thread: their accesses are not compared with each other. A barrier of the cluster orders everything. Every
+//! other instruction that can order threads of different blocks is assumed to order all their accesses so far, which misses races but reports no
+//! false ones (PTX ISA, "Memory Consistency Model", "Scope"):
 //!
 //! - a wait for an mbarrier object at which threads of other blocks have arrived;
 //! - a load or an atomic operation that acquires;
@@ -111,7 +111,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A warp may know all that the other blocks have done.
+    /// A warp acquires all accesses of the other blocks.
     pub(super) fn hears_others(&mut self, warp: u32) {
         let Some(crossings) = &mut self.crossings else {
             return;

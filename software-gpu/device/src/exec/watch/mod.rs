@@ -1,17 +1,17 @@
 //! Watching a kernel while it executes, for the checkers.
 //!
-//! Each host thread that executes blocks has a [`Watch`] of its own, which the handlers of memory instructions tell
-//! what they are about to touch; without one they do nothing. What the watches of a grid have seen is put together at
-//! its end ([`Observed`]) and does not depend on their number.
+//! Each host thread that executes blocks has a [`Watch`] of its own, to which the handlers of memory instructions report their accesses;
+//! without one they do nothing. What the watches of a grid have seen is put together at its end ([`Observed`]) and does not depend on their
+//! number.
 //!
 //! - [`accesses`] collects the bytes of global memory that loads, stores and atomics touch.
-//! - [`dependent`] tells apart what a kernel touches before it waits for the grids before it.
+//! - [`dependent`] separates the accesses of a kernel before its wait for earlier grids.
 //! - [`unwritten`] finds loads of device memory that was never written.
 //! - [`shared`] finds races in shared memory, by the [`order`] that barriers give to the threads of a block.
 //! - [`in_flight`] finds accesses to shared memory that an asynchronous copy is about to write or to read.
-//! - [`crossing`] tells blocks of a cluster what others do in their shared memory.
+//! - [`crossing`] reports to the blocks of a cluster the accesses of others to their shared memory.
 //! - [`absent`] finds shuffles that read from lanes which do not take part.
-//! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
+//! - [`divergence`] finds barriers that diverged threads of a warp reach separately.
 //! - [`lost_updates`] finds lanes that update the same element of global memory without an atomic operation.
 
 mod absent;
@@ -272,13 +272,13 @@ impl<'g> Watch<'g> {
         }
     }
 
-    /// What a warp knows now of accesses to shared memory.
+    /// A warp's clock for accesses to shared memory.
     pub fn knowledge(&mut self, warp: u32) -> Option<Knowledge> {
         let (order, _) = self.shared.as_mut()?;
         Some(order.knowledge(warp))
     }
 
-    /// The accesses that follow are made in that knowledge; the same call ends that.
+    /// The following accesses use that clock; the same call restores the other one.
     pub fn exchange(&mut self, warp: u32, knowledge: &mut Knowledge) {
         if let Some((order, _)) = &mut self.shared {
             order.exchange(warp, knowledge);
@@ -465,7 +465,7 @@ impl<'g> Watch<'g> {
             absent.push(watch.absent);
             lost_updates.push(watch.lost_updates);
         }
-        // A race with a copy that is under way is not to be told again as one of two threads.
+        // A race with a copy in flight must not be reported again as a race of two threads.
         let mut shared_races = InFlight::races(in_flight.into_iter(), grid);
         let with_copies: Vec<_> = shared_races.iter().map(SharedRace::lines).collect();
         let of_threads = Shared::races(shared.into_iter(), grid).into_iter();

@@ -1,11 +1,11 @@
-//! Which accesses of a block's threads come before which others.
+//! Happens-before among the accesses of a block's threads.
 //!
 //! The algorithm is that of vector clocks, per warp (FastTrack, Flanagan and Freund, PLDI 2009, keeps an epoch where a
 //! whole clock is not needed; [`Moment`] is such an epoch). Which instructions synchronise is PTX's memory consistency
 //! model (PTX ISA, "Memory Consistency Model").
 //!
-//! Each warp counts its *stretches*: the time between two points at which it may have released its accesses to others. An
-//! access belongs to its warp's current stretch, and happens before what a thread does when the thread's warp knows that
+//! Each warp counts its *stretches*: the time between two points at which it may have released its accesses to others. An access belongs
+//! to its warp's current stretch, and happens before the next access of a thread if the clock of the thread's warp includes that
 //! stretch.
 //!
 //! - A block barrier: everything before an arrival happens before everything after a wait.
@@ -43,14 +43,14 @@ type Clock = [u32; WARPS];
 pub(super) struct WarpClocks {
     /// Each warp's current stretch. They continue from block to block: what an earlier block did is known to all.
     stretch: Clock,
-    /// By warp: what it knows of the others, and of itself the last stretch of which all lanes know each other's accesses.
+    /// By warp: its clock. Its own position is the last stretch whose accesses are ordered before those of all its lanes.
     known: Vec<Clock>,
-    /// By warp: the same for pairs of lanes, when a barrier had other members; by lane, then by lane known of.
+    /// By warp: clocks of single lanes, kept after a barrier of only some lanes; by lane, then by earlier lane.
     pairs: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
     barriers: [Option<Box<Barrier>>; BARRIERS],
     /// Clocks released at addresses of shared memory.
     told: BTreeMap<u32, Clock>,
-    /// By warp: what it knew at its last fence, and what it will know after the next.
+    /// By warp: its clock at its last fence, and the clocks that its next fence acquires.
     fenced: Vec<Option<Clock>>,
     heard: Vec<Option<Clock>>,
     era: u64,
@@ -61,7 +61,7 @@ pub(super) struct WarpClocks {
     remembered: bool,
 }
 
-/// What those who have arrived at a block barrier know.
+/// The joined clocks of the threads that have arrived at a block barrier.
 #[derive(Default)]
 struct Barrier {
     clock: Clock,
@@ -72,7 +72,7 @@ struct Barrier {
     whole: [bool; WARPS],
 }
 
-/// What a warp knows of the others, and its lanes of each other.
+/// A warp's clock.
 #[derive(Clone, Debug, Default)]
 pub(in crate::exec) struct Knowledge(Clock);
 
@@ -84,7 +84,7 @@ pub(super) struct Moment {
     pub stretch: u32,
 }
 
-/// What a warp knows, for its accesses at one time.
+/// A warp's clock for its accesses at one time.
 pub(super) struct View<'o> {
     warp: u8,
     stretch: u32,
@@ -103,19 +103,19 @@ impl View<'_> {
         }
     }
 
-    /// Whether `earlier` comes before the present of all lanes.
+    /// Whether `earlier` happens before the next access of every lane.
     #[inline(always)]
     pub fn knows_all(&self, earlier: Moment) -> bool {
         earlier.stretch <= self.known[usize::from(earlier.warp) % WARPS]
     }
 
-    /// Whether lanes of the warp know each other only as [`knows_all`](Self::knows_all) tells.
+    /// Whether [`knows_all`](Self::knows_all) is exact for lanes of the warp, too.
     #[inline(always)]
     pub fn knows_all_lanes_equally(&self) -> bool {
         self.pairs.is_none()
     }
 
-    /// Whether `earlier` comes before `now`, the present of its lane.
+    /// Whether `earlier` happens before `now`, an access of its lane.
     #[inline(always)]
     pub fn is_before(&self, earlier: Moment, now: Moment) -> bool {
         self.knows_all(earlier)
@@ -145,14 +145,14 @@ impl WarpClocks {
         self.others.map(|warp| warp as u32)
     }
 
-    /// The other blocks may know all that this block has done.
+    /// The other blocks acquire all accesses of this block.
     pub fn others_hear(&mut self) {
         if let Some(others) = self.others {
             self.hear_all(others as u32);
         }
     }
 
-    /// A warp may know all that the other blocks have done.
+    /// A warp acquires all accesses of the other blocks.
     pub fn hear_others(&mut self, warp: u32) {
         if let Some(others) = self.others {
             self.known[warp as usize][others] = self.stretch[others];
@@ -190,7 +190,7 @@ impl WarpClocks {
         self.era += u64::from(!self.remembered);
     }
 
-    /// What a warp knows of accesses now.
+    /// A warp's view of earlier accesses.
     #[inline(always)]
     pub fn view(&self, warp: u32) -> View<'_> {
         let index = warp as usize;
@@ -202,13 +202,13 @@ impl WarpClocks {
         }
     }
 
-    /// What a warp knows now.
+    /// A copy of a warp's clock, to be used later.
     pub fn knowledge(&mut self, warp: u32) -> Knowledge {
         self.remembered = true;
         Knowledge(self.known[warp as usize])
     }
 
-    /// Exchanges what a warp knows for what it knew before, and back again.
+    /// Exchanges a warp's clock with an earlier one, and back again.
     pub fn exchange(&mut self, warp: u32, knowledge: &mut Knowledge) {
         std::mem::swap(&mut self.known[warp as usize], &mut knowledge.0);
     }
@@ -255,7 +255,7 @@ impl WarpClocks {
         };
         for (warp, waiting) in barrier.waiting.iter().enumerate() {
             if *waiting != 0 {
-                // The lanes get to know of each other below.
+                // The order among the lanes is set below.
                 let own = self.known[warp][warp];
                 join(&mut self.known[warp], &barrier.clock);
                 self.known[warp][warp] = own;
@@ -267,7 +267,7 @@ impl WarpClocks {
             // The arrival has ended a stretch. Lanes that did not wait may have stored in the next one, and exited.
             self.stretch[warp] <= barrier.clock[warp] + u32::from(barrier.whole[warp])
         });
-        // What all warps know, other blocks may not.
+        // Other blocks may not have acquired what all warps of this block have.
         if all_known && self.others.is_none() {
             self.end_era();
         }
@@ -328,13 +328,13 @@ impl WarpClocks {
         }
     }
 
-    /// A warp hears from other blocks, which may know all that this block has done.
+    /// A warp acquires from other blocks, which may have acquired all accesses of this block.
     pub fn hear_all(&mut self, warp: u32) {
         join(&mut self.known[warp as usize], &self.stretch);
         self.stretch.iter_mut().for_each(|stretch| *stretch += 1);
     }
 
-    /// What a warp knows and has done; ends its stretch.
+    /// A warp's clock including its own accesses, for a release; ends its stretch.
     fn told_now(&mut self, warp: usize) -> Clock {
         let mut clock = self.known[warp];
         // A release covers the accesses of the current stretch, and later ones belong to the next stretch.

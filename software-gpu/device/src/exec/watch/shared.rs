@@ -684,7 +684,7 @@ mod tests {
             let mut next = |end| random.u32(..end);
             // Some programs touch whole pieces alone, and some have no races among a warp's lanes.
             let (least, syncs) = ([4, 16][next(2) as usize], next(2) == 0);
-            // In some programs a warp accesses memory in the knowledge of an earlier time.
+            // In some programs a warp accesses memory with an earlier clock.
             let (mut remembered, remembers) = (None, next(4) == 0);
             for line in 0..40 {
                 let warp = next(WARPS);

@@ -30,7 +30,7 @@ impl HappensBefore {
         if let Some(begun) = before.began_after() {
             clock.join(&begun);
         }
-        // It does not know itself: knowing a step of its stream is to know all before it.
+        // The clock excludes the step itself: a clock that includes a step of its stream includes all earlier ones.
         Some((Arc::clone(&own.site), clock))
     }
 
@@ -50,7 +50,7 @@ impl HappensBefore {
         own.map_or(next, |own| *own.executed.get_or_insert(next))
     }
 
-    /// A host function begins, after whatever host threads have done by now.
+    /// A host function begins, after everything that host threads have done by now.
     pub(in crate::order) fn host_function_begins(&mut self, operation: OperationId) -> Option<()> {
         let host = self.host();
         let own = self.operations.get_mut(&operation)?;

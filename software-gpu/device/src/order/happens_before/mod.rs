@@ -37,7 +37,7 @@ pub(super) struct HappensBefore {
     pub(super) events: BTreeMap<EventId, EventClock>,
     operations: HashMap<OperationId, PendingOperation>,
     learned: Learned,
-    /// What the threads that wait inside the driver will know.
+    /// The clocks that the threads waiting inside the driver will join.
     waits: BTreeMap<WaitId, Vec<(ThreadId, Predecessors)>>,
     /// The wait to which the calls of the checker belong now.
     wait: Option<WaitId>,
@@ -64,7 +64,7 @@ struct ContextClock {
     blocking: Predecessors,
     /// All operations of all streams.
     all: Predecessors,
-    /// What each thread knew that `blocking` and `all` have taken over.
+    /// The clocks of threads that `blocking` and `all` have joined.
     fed: BTreeMap<ThreadId, [Clock; 2]>,
 }
 
@@ -316,7 +316,7 @@ impl HappensBefore {
         let threads = self.threads.values().map(|thread| thread.known.clock());
         let operations = self.operations.values().flat_map(|operation| {
             let early = operation.overlaps.as_ref();
-            // A kernel that may begin early does not know the operations that it overlaps, except at its beginning.
+            // The clock of a kernel that may begin early excludes the operations that it overlaps.
             [
                 Some(operation.known.clock()),
                 early.map(|(_, known)| known.clock()),

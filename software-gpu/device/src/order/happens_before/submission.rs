@@ -228,7 +228,7 @@ impl HappensBefore {
         let (known, fed) = (&own.known, &mut own.fed);
         let is_blocking = own.kind == StreamKind::Blocking;
         let (thread, snapshot) = &fed.thread;
-        // What the thread knows is most of what is new to a stream, and the same to all streams.
+        // The growth of a stream's clock is mostly the thread's clock, and the same for all streams.
         if let Some(thread) = thread {
             let [blocking, all] = context.fed.entry(*thread).or_default();
             context.all.learn_since(snapshot, [all]);

@@ -185,7 +185,7 @@ fn conflicts(list: &[Entry], by: Accessor<'_>, conflict: &mut impl FnMut(&Entry)
     found < MOST
 }
 
-/// Gives the conflicts, and drops what is ordered before, unless there are very many that are not.
+/// Returns the conflicts, and drops the accesses that are ordered before, unless very many are not.
 fn replace(list: &mut Vec<Entry>, by: Accessor<'_>, conflict: &mut impl FnMut(&Entry)) {
     if !list.is_empty() && conflicts(list, by, conflict) {
         list.retain(|entry| !by.comes_after(entry));

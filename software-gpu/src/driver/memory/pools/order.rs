@@ -46,7 +46,7 @@ pub(in crate::driver) struct PoolOrder {
 }
 
 impl PoolOrder {
-    /// Whether anybody needs to know.
+    /// Whether a checker needs the information.
     pub(in crate::driver) fn is_tracking(&self) -> bool {
         self.tracking
     }

@@ -23,7 +23,7 @@ pub(in crate::driver) struct Properties {
     pub(in crate::driver) max_bytes: u64,
 }
 
-/// `CUmemPool_attribute`, as CUDA 13.0 knows them.
+/// `CUmemPool_attribute` of CUDA 13.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Attribute {
     FollowEventDependencies,

@@ -19,7 +19,7 @@ struct TestStream {
     id: StreamId,
     context: u64,
     kind: StreamKind,
-    /// What the creator knew, and all that the stream was given.
+    /// The creator's clock and all submitted operations.
     nodes: Vec<NodeNumber>,
 }
 
@@ -178,7 +178,7 @@ impl TestState {
         self.last
     }
 
-    /// What an unregistered thread knows is what all of them know.
+    /// Unregistered threads share one clock.
     fn thread(&mut self, thread: u64) -> &mut Vec<NodeNumber> {
         let thread = if self.threads.contains_key(&thread) {
             thread
@@ -463,7 +463,7 @@ impl TestState {
         Some(nodes)
     }
 
-    /// The thread waits for the nodes, as `tell` tells the checker.
+    /// The thread waits for the nodes, as `tell` reports to the checker.
     fn synchronise(&mut self, thread: u64, nodes: &[NodeNumber], tell: impl FnOnce(&mut Checker)) {
         let wait = WaitId(thread);
         self.checker.waits(wait, tell);

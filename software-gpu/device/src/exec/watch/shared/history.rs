@@ -38,8 +38,8 @@ pub(super) const PIECE: u32 = 16;
 /// The most pieces of a row: granules have at most 4 bytes.
 const PIECES: usize = 8;
 
-/// The access of adjacent lanes, each to `1 << spread` granules, that may conflict with a later one. The stretch is 0 when
-/// there was no access: every warp knows stretch 0.
+/// The access of adjacent lanes, each to `1 << spread` granules, that may conflict with a later one. The stretch is 0 when there was no access: every
+/// clock includes stretch 0.
 ///
 /// | bits of `when` | content |
 /// |---|---|
@@ -213,7 +213,7 @@ impl Kept {
         self.warp() == other.warp() && self.stretch() == other.stretch()
     }
 
-    /// Whether only the warp tells them apart.
+    /// Whether they differ only in the warp.
     #[inline(always)]
     pub fn is_equal_access(&self, other: &Self) -> bool {
         // All fields of `when` except the warp are equal. The serial number in `what` may differ.

@@ -102,7 +102,7 @@ impl Loads {
         if self.first.is_at_time_of(&now) {
             self.note_lane(view, now);
         } else if self.same_as_second == 0 && self.second_yields(view, &now) {
-            // A later lane of the same stretch tells nothing new to other warps.
+            // A later lane of the same stretch adds no information for other warps.
             if !self.second.is_at_time_of(&now) && !self.is_among_others(lists, &now) {
                 self.second = now;
             }
