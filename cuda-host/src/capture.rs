@@ -133,7 +133,7 @@ impl GraphExec {
         unsafe { sys::cuGraphLaunch(self.0, stream.as_inner()) }.to_result()
     }
 
-    /// Gives the instance the parameters of `graph`, which has the same nodes and edges (`cuGraphExecUpdate`). Launches that
+    /// Sets the instance's parameters to those of `graph`, which has the same nodes and edges (`cuGraphExecUpdate`). Launches that
     /// were enqueued before keep theirs.
     pub fn update(&self, graph: &Graph) -> CudaResult<()> {
         let (mut node, mut result) = (

@@ -6,7 +6,7 @@ use cust::context::{Context, CurrentContext};
 use cust::device::Device;
 use cust::error::CudaError;
 
-/// Says how many GPUs a lab needs. `cargo lab` takes it from `labs.toml`.
+/// Declares how many GPUs a lab needs. `cargo lab` takes it from `labs.toml`.
 const GPUS: &str = "LAB_GPUS";
 
 /// Contexts of the first two GPUs, each with access to the other's memory where the hardware has it. The first one is current.

@@ -458,7 +458,7 @@ mod tests {
 
     /// Reports merge by call site: sites without a line must differ where their addresses do.
     #[test]
-    fn calls_without_a_line_are_told_apart_by_their_addresses() {
+    fn calls_without_a_line_are_distinguished_by_their_addresses() {
         let site = |address: usize| CallSite {
             addresses: vec![address],
             frames: Frames::none(),

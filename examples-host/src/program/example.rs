@@ -71,7 +71,7 @@ impl<'a> Example<'a> {
         self
     }
 
-    /// Says what the part added last needs: it is not begun on a device that lacks it.
+    /// Declares the needs of the part added last: it is not begun on a device that lacks it.
     pub fn needs(mut self, needs: &'static [Need]) -> Self {
         if let Some((info, _)) = self.parts.last_mut() {
             info.needs = needs;

@@ -161,7 +161,7 @@ impl<'a> Part<'a> {
             .map_or(default, |iterations| iterations as usize)
     }
 
-    /// Says what is expected, before anything is measured.
+    /// States the prediction before the measurement.
     pub fn predict(&mut self, text: impl Display) {
         self.prediction = text.to_string();
         output::line(format!("  {}", style::quiet("Prediction")));

@@ -119,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn units_are_binary_whatever_their_spelling() {
+    fn units_are_binary_in_every_spelling() {
         for text in [
             "64MiB",
             "64M",

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_work_before_it_and_one_that_nobody_works_behind_give_nothing() {
+    fn events_without_work_before_or_after_them_give_no_dependency() {
         let mut run = SerialRecording::new();
         run.handed(9, 0);
         run.noted.waited(0, 0x2000);

@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_backend_cannot_do_is_said() {
+    fn limits_of_the_backend_are_reported() {
         assert_eq!(Options::default().warnings(), [""; 0]);
         let options = Options {
             arch: NvvmArch::Compute52,

@@ -91,7 +91,7 @@ fn main() {
             a_fault_is_in_it();
             #[cfg(unix)]
             a_crash_leaves_it_too();
-            a_file_that_cannot_be_written_is_said();
+            a_file_that_cannot_be_written_is_reported();
         }
     }
 }
@@ -223,7 +223,7 @@ fn a_crash_leaves_it_too() {
     }
 }
 
-fn a_file_that_cannot_be_written_is_said() {
+fn a_file_that_cannot_be_written_is_reported() {
     let folder = TempDir::new().expect("a folder");
     let (status, said) = run("ends", &folder.path().join("absent/file"));
     assert!(status.success(), "{said}");

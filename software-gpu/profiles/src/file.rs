@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_paths_are_told_apart() {
+    fn names_and_paths_are_distinguished() {
         let error = |name| Profile::load(name).expect_err("not there");
         assert!(matches!(error("abacus"), ProfileError::Unknown { .. }));
         assert!(

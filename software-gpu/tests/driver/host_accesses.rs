@@ -103,7 +103,7 @@ fn a_store_under_a_copy_from_the_host_is_reported_and_takes_effect() {
 }
 
 #[test]
-fn whatever_waits_for_the_copy_opens_the_memory() {
+fn every_wait_for_the_copy_unprotects_the_memory() {
     let scene = TwoHostBuffers::new(BYTES);
     let driver = &scene.driver;
     let event = driver.event();

@@ -135,7 +135,7 @@ fn a_prohibited_call_names_the_capture_and_the_end_names_the_call() {
 }
 
 #[test]
-fn a_call_of_another_thread_is_said_to_be_so() {
+fn a_report_names_the_call_of_another_thread() {
     let driver = Driver::new();
     let (stream, context) = (driver.stream(NON_BLOCKING), driver.context);
     begin(stream, GLOBAL).expect("begins");

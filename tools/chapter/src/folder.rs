@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_results_is_neither_replaced_nor_read() {
+    fn a_file_that_does_not_hold_results_is_neither_replaced_nor_read() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("thesis"), "").unwrap();
         let error = NewFolder::create("--out", home.path().to_owned())

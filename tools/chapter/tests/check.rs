@@ -60,7 +60,7 @@ const DEVICE: &str = "Expectations of NVIDIA H200, driver software GPU, CUDA 13.
 const AGAIN: &str = "If the change is intended, record it with `cargo chapter run\n    --update-expectations` on the same device, and commit the files.\n";
 
 #[test]
-fn the_same_run_is_as_expected() {
+fn an_equal_run_meets_the_expectations() {
     let said = format!("{DEVICE}  basic_streams: as expected, 4 figures of 1 part\n");
     assert_eq!(
         Home::recorded().check(RESULTS, &["--strict"]),

@@ -201,7 +201,7 @@ fn an_older_export_says_less_and_what_it_lacks() {
 }
 
 #[test]
-fn what_is_no_timeline_is_refused_with_exit_code_2() {
+fn a_file_that_is_not_a_timeline_is_refused_with_exit_code_2() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     let error = |name: &str, content: &[u8]| {

@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_refused() {
+    fn a_file_that_is_not_regular_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
         assert!(read(&path("missing")).is_none());

@@ -254,7 +254,7 @@ fn devices_and_processes_are_kept_apart() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_tables_and_rows_are_noted() {
     let (traces, notes) = traces(Version::V2021, |export| {
         export.kernel("scale", 4, 13, (-900, -800), (0, 1000));
         export.copy(9, 0, 13, (-900, -800), (0, 1000));

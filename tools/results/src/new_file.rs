@@ -197,7 +197,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_regular_file_is_left_alone() {
+    fn a_file_that_is_not_regular_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let refused = |name: &str| {
             let path = folder.path().join(name);

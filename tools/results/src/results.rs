@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_results_is_refused_with_the_reason() {
+    fn a_file_that_does_not_hold_results_is_refused_with_the_reason() {
         let text = serde_json::to_string(&results()).unwrap();
         let error = |text: &str| parse(text).unwrap_err().to_string();
         assert!(error(&text[..text.len() / 2]).contains("r.json holds no results"));

@@ -120,7 +120,7 @@ impl Ring {
         }
     }
 
-    /// Says that all copies of a stage have been issued.
+    /// Reports that all copies of a stage have been issued.
     #[inline(always)]
     pub(super) fn close(&mut self) {
         async_copy::commit_group();

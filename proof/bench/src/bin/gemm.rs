@@ -3,7 +3,7 @@
 //! For each shape every product is checked, element by element; then all are timed in turn, several launches between two events. Exit code 1
 //! when an element is wrong, or when at 8192 x 8192 x 8192 a kernel reaches less of cuBLAS's rate than it is to reach on an H200.
 //!
-//! Tensor cores at full speed take all the power that a board may draw, and it lowers its clock for that some tens of milliseconds later. In short
+//! Tensor cores at full speed take all the power that a board may draw, and some tens of milliseconds later the board lowers its clock. In short
 //! bursts, the kernel after cuBLAS is slower: on an H200 the same kernel then took 2.29 instead of 2.10 ms, and cuBLAS, behind others, 1.29 instead
 //! of the 1.44 ms that it takes for long. So each runs for [`SETTLING`] before it is timed, and is timed at the clock that it has earned.
 

@@ -63,7 +63,7 @@ pub fn start(observer: &'static dyn Observer) {
     }
 }
 
-/// Tells the observer a stream's name.
+/// Reports a stream's name to the observer.
 fn tell_name(stream: StreamHandle, name: &str) {
     if let Some(observer) = OBSERVER.get() {
         observer.named(stream, name);

@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_asked_for_before_the_last_barrier_came_ahead() {
+    fn only_copies_issued_before_the_last_barrier_arrive_ahead() {
         let mut ahead = Ahead::default();
         let copy = |phase| Transfer {
             source_bytes: 12,

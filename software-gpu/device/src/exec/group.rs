@@ -112,7 +112,7 @@ impl<'g> Group<'g> {
     }
 }
 
-/// Tells the checkers of the blocks of one cluster what the turn of one of them has done that concerns the others.
+/// Reports to the checkers the blocks of one cluster what the turn of one of them has done that concerns the others.
 fn pass_on(members: &mut [Worker<'_>], turn: usize) {
     let crossings = members[turn].watch_mut().map(Watch::take_crossings);
     for crossing in crossings.into_iter().flatten() {

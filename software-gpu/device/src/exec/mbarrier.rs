@@ -20,7 +20,7 @@ pub(super) struct Mbarrier {
     transaction_bytes: i32,
 }
 
-/// What an operation did to the phase.
+/// The effect of an operation on the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PhaseChange {
     Incomplete,

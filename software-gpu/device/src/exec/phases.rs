@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_hand_over_are_busy_while_it_passes() {
+    fn warps_that_hand_data_over_are_busy_with_the_transfer() {
         let mut phases = Phases::default();
         let begun = phases.handed_over(&mut cost(256, 0), &NOTHING);
         assert_eq!(begun, 0);

@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_granule_is_there_once_whoever_saw_it() {
+    fn each_granule_is_merged_once() {
         let mut all = vec![Touches::default(), Touches::default()];
         for sector in 0..(1 << 15) {
             let (granule, lines) = (sector / 128, 1 << (sector % 128 / 4));

@@ -127,7 +127,7 @@ impl Allocation {
         shadows.pop().unwrap_or_else(|| Shadow::new(self.len))
     }
 
-    /// Gives a shadow back. One kernel at a time needs two at most; those of more are not kept.
+    /// Returns a shadow for reuse. A kernel needs two at most; further ones are not kept.
     pub(super) fn give_shadow(&self, shadow: Shadow) {
         const KEPT: usize = 2;
         let mut shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);

@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_over_a_count_stays() {
+    fn a_write_over_a_count_stays() {
         let mut scene = OneAllocation::new();
         scene.kernel(&[(8, 1, ADDS), (12, 1, ADDS)]);
         assert_eq!(scene.settled(8), Some(0));
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn so_does_what_a_kernel_stores_there() {
+    fn a_kernels_stores_over_a_count_stay() {
         let mut scene = OneAllocation::new();
         scene.kernel(&[(8, 1, ADDS), (12, 1, ADDS)]);
         scene.kernel(&[(8, 5, None), (12, 2, ADDS)]);

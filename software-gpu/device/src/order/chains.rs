@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_released_chain_is_continued_only_by_who_knows_all_of_it() {
+    fn a_released_chain_is_continued_only_by_a_clock_that_includes_it() {
         let mut chains = Chains::default();
         let nothing = Clock::default();
         let chain = chains.own(&nothing);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_chain_goes_on_behind_its_last_step() {
+    fn a_shared_chain_continues_after_its_last_step() {
         let mut chains = Chains::default();
         let mut known = Clock::default();
         let chain = chains.share(&known, None);

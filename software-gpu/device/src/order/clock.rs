@@ -416,7 +416,7 @@ mod tests {
     }
 
     #[test]
-    fn a_join_knows_what_either_knows_and_a_meet_what_both_know() {
+    fn a_join_includes_both_clocks_and_a_meet_their_common_steps() {
         let (a, b) = (clock(&[(0, 3), (1, 1)]), clock(&[(0, 2), (1, 4), (2, 5)]));
         let (mut join, mut meet) = (a.clone(), a);
         join.join(&b);

@@ -47,7 +47,7 @@ fn stream_of(site: &Site) -> Option<StreamId> {
 }
 
 impl HappensBefore {
-    /// Says in words what the program did that looks like the missing order between two accesses, if anything.
+    /// Describes the call of the program that resembles the missing dependency between two accesses, if there is one.
     pub(super) fn nearly(&self, first: &Site, second: &Site) -> Option<String> {
         stream_of(first)?;
         if first.place.is_before_in_stream(&second.place) {

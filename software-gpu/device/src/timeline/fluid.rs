@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_over_at_once() {
+    fn an_empty_amount_ends_at_its_start() {
         assert_eq!(
             Fluid::new(0.0, Time::from_picos(7)).end(),
             Time::from_picos(7)

@@ -130,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_limited_elsewhere_can_wait_for_memory_meanwhile() {
+    fn a_consumer_limited_elsewhere_can_wait_for_memory_meanwhile() {
         assert_eq!(MEMORY.delivered(&[(3.0, 0.5)]), 1.5);
         let unlimited = MEMORY.delivered(&[(12.0, 1.0)]);
         assert!((MEMORY.delivered(&[(12.0, 0.6)]) - unlimited).abs() < 1e-9);

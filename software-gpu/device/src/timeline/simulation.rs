@@ -77,14 +77,14 @@ impl Timeline {
         self.streams.set_priority(stream, priority);
     }
 
-    /// Gives a kernel that is not under way yet a priority of its own.
+    /// Sets the priority of a kernel that has not started yet.
     pub fn set_kernel_priority(&mut self, op: OpId, priority: i32) {
         if let Some(operation) = self.operations.get_mut(op) {
             operation.priority = Some(priority);
         }
     }
 
-    /// Gives the stream's connection free for others. Operations that it was given still run.
+    /// Frees the stream's connection for others. Its submitted operations still run.
     pub fn remove_stream(&mut self, stream: StreamId) {
         self.streams.remove(stream);
     }

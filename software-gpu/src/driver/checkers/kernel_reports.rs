@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_are_told_as_ranges() {
+    fn lanes_are_printed_as_ranges() {
         assert_eq!(lanes(0b1000_1111), "0-3, 7");
         assert_eq!(lanes(!0), "0-31");
         assert_eq!(lanes(1 << 31), "31");

@@ -436,7 +436,7 @@ pub(crate) fn host_acquired(start: u64, bytes: usize) {
     );
 }
 
-/// Tells the checker what the calling code does, which is a host function's or a thread's own.
+/// Reports to the checker what the calling code does, which is a host function's or a thread's own.
 fn by_host(
     of_function: impl FnOnce(&mut Checker, OperationId),
     of_thread: impl FnOnce(&mut Checker, ThreadId),

@@ -103,7 +103,7 @@ impl Call {
         })
     }
 
-    /// Gives the turn away, with the simulation at the thread's clock if no other thread can still act before.
+    /// Passes the turn on, with the simulation at the thread's clock if no other thread can act earlier.
     pub(in crate::driver) fn end(mut self) {
         self.ordering.returned();
         self.publish_clock();

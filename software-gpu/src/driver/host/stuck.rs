@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_without_a_limit_is_told_from_a_sleep() {
+    fn a_wait_without_a_limit_is_distinguished_from_a_sleep() {
         let number = if cfg!(target_arch = "x86_64") {
             202
         } else {

@@ -31,7 +31,7 @@ thread_local! {
 /// A registered thread's place among those with the same clock.
 pub(in crate::driver) type Ordinal = u64;
 
-/// Tells threads apart; the order has no meaning.
+/// Distinguishes threads; the order has no meaning.
 pub(in crate::driver) type ThreadSerial = u64;
 
 /// The calling thread.
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_thread_holds_nobody_back_until_what_it_waits_for_has_ended() {
+    fn a_waiting_thread_delays_no_other_until_its_operation_has_ended() {
         let mut threads = HostThreads::default();
         let [first, second] = operations();
         let [a, b] = [nanos(0), nanos(10)].map(|clock| threads.register(clock));

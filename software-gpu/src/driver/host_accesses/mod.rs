@@ -228,7 +228,7 @@ pub(crate) fn system_call_accesses(access: HostAccess, range: Range<u64>) {
 }
 
 impl Call {
-    /// Tells the checker what the program has accessed since the last call of the driver.
+    /// Reports to the checker what the program has accessed since the last call of the driver.
     pub(in crate::driver) fn tell_host_accesses(&mut self) {
         self.tell_seen();
     }

@@ -357,7 +357,7 @@ impl Watched {
         allowed.min().unwrap_or(PageAccess::All)
     }
 
-    /// Gives these pages the protection that the accesses demand.
+    /// Sets the protection of these pages to what the accesses demand.
     fn apply(&mut self, pages: Range<u64>) {
         let pages = pages.start.max(self.start)..pages.end.min(self.end_of_pages);
         let bounds = self
@@ -393,7 +393,7 @@ fn pages_around(range: &Range<u64>) -> Range<u64> {
     range.start / PAGE_BYTES * PAGE_BYTES..range.end.next_multiple_of(PAGE_BYTES)
 }
 
-/// Gives whole pages a protection. Returns whether the system could.
+/// Sets the protection of whole pages. Returns whether the system did.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn protect(pages: Range<u64>, access: PageAccess) -> bool {
     let flags = match access {

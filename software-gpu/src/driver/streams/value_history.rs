@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_to_all_is_forgotten() {
+    fn writes_that_all_clocks_include_are_forgotten() {
         let mut history = counter(LEAST_ROOM as u64);
         history.forget(|write| write < 40);
         assert_eq!(history.writes().next(), Some(39));

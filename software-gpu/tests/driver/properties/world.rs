@@ -303,7 +303,7 @@ impl<'w> ProgramRun<'w> {
         (self.rules, values)
     }
 
-    /// Tells the operations of one step from those of the next.
+    /// Separates the operations of one step from those of the next.
     fn mark(&self) {
         let (stream, memory) = self.world.marks;
         let set = self.world.driver.set(memory, 0, MARK, stream);

@@ -155,7 +155,7 @@ impl PartComparison {
     }
 }
 
-/// Whether both did the same: by the hash, or by plans that agree, however the program came to them.
+/// Whether both did the same: by the hash, or by equal plans.
 fn is_same_work(recorded: &RecordedPart, found: &PartResults) -> bool {
     recorded.workload == found.workload
         || !recorded.plans.is_empty() && recorded.plans == found.plans

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expectation_is_refused_with_the_reason() {
+    fn a_file_that_is_not_an_expectation_is_refused_with_the_reason() {
         let text = expectations().text();
         let error = |text: &str| parse(text).unwrap_err();
         assert!(

@@ -478,7 +478,7 @@ fn what_was_run_otherwise_is_neither_recorded_nor_judged() {
 }
 
 #[test]
-fn nothing_recorded_is_said() {
+fn missing_expectations_are_reported() {
     let outcome = judged(&measured(&[vec![1.0]]), &tempdir().unwrap());
     let text = plain_lines(&outcome, false)[1].clone();
     let said = &text;

@@ -28,8 +28,8 @@ pub enum StreamKind {
     NonBlocking,
 }
 
-/// A call of the host, in nanoseconds since the recording's first start; calls come earlier than what they ask for, so these may
-/// be negative.
+/// A call of the host, in nanoseconds since the recording's first start; calls come before their operations, so these may be
+/// negative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimedHostCall {
     /// The function's name.

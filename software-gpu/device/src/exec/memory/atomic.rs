@@ -94,7 +94,7 @@ unsafe fn atomic_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, op: &Op) 
     }
 }
 
-/// Tells the checkers of one lane's operation on the block's shared memory, in its turn: it may see what the lane before has done.
+/// Reports to the checkers one lane's operation on the block's shared memory, in its turn: it may see what the lane before has done.
 #[inline(always)]
 fn watch_shared(cx: &mut Context<'_>, site: &Site, place: *mut u8, lane: usize) {
     if cx.watch.is_some() {

@@ -302,7 +302,7 @@ impl<'g> Context<'g> {
         });
     }
 
-    /// Tells the checkers that lanes have issued copies to these places of shared memory.
+    /// Reports to the checkers that lanes have issued copies to these places of shared memory.
     fn watch_copies(&mut self, site: &Site, lanes: &Scattered) {
         let Some(watch) = &mut self.watch else { return };
         for lane in Lanes(lanes.mask) {
@@ -314,7 +314,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers that a bulk copy writes to the block's shared memory until its mbarrier object is waited for.
+    /// Reports to the checkers that a bulk copy writes to the block's shared memory until its mbarrier object is waited for.
     pub(super) fn watch_writes(&mut self, site: &Site, to: *mut u8, bytes: u32, lane: usize) {
         let address = self.own_shared(to);
         if let (Some(address), Some(watch)) = (address, &mut self.watch) {
@@ -323,7 +323,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers that a bulk copy reads the block's shared memory until it is waited for.
+    /// Reports to the checkers that a bulk copy reads the block's shared memory until it is waited for.
     pub(super) fn watch_reads(&mut self, site: &Site, from: *mut u8, bytes: u32, lane: usize) {
         let address = self.own_shared(from);
         if let (Some(address), Some(watch)) = (address, &mut self.watch) {

@@ -212,7 +212,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers of a whole warp that loads words, in halves that are simple.
+    /// Reports to the checkers a whole warp that loads words, in halves that are simple.
     #[inline(never)]
     pub(super) fn watch_halves<A: AddressCell>(
         &mut self,
@@ -235,7 +235,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers of the lanes under the mask. `same` has the lanes whose store to shared memory changes nothing.
+    /// Reports to the checkers the lanes under the mask. `same` has the lanes whose store to shared memory changes nothing.
     #[inline(never)]
     pub(super) fn watch_together<A: AddressCell>(
         &mut self,

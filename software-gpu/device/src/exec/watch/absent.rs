@@ -73,7 +73,7 @@ impl Watch<'_> {
 }
 
 impl Context<'_> {
-    /// Tells the checkers that lanes of the running warp have read from lanes which do not take part.
+    /// Reports to the checkers that lanes of the running warp have read from lanes which do not take part.
     #[cold]
     pub(in crate::exec) fn watch_absent_source(&mut self, line: u32, lanes: u32) {
         if let Some(watch) = &mut self.watch {

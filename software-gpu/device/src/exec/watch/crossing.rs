@@ -124,7 +124,7 @@ impl Watch<'_> {
 }
 
 impl Context<'_> {
-    /// Tells the checkers of an access to another block's shared memory.
+    /// Reports to the checkers an access to another block's shared memory.
     #[cold]
     pub(in crate::exec) fn watch_other_block(
         &mut self,

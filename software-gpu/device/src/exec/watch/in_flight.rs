@@ -346,7 +346,7 @@ impl Watch<'_> {
 }
 
 impl Context<'_> {
-    /// Tells the checkers that a copy with this side in the block's shared memory has completed.
+    /// Reports to the checkers that a copy with this side in the block's shared memory has completed.
     pub(in crate::exec) fn watch_copy_ended(
         &mut self,
         side: *mut u8,

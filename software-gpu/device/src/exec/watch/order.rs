@@ -371,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_era_goes_on_where_lanes_may_have_stored_behind_their_warps_arrival() {
+    fn an_era_continues_if_lanes_may_have_stored_after_their_warp_arrived() {
         let ends = |alive_then: u32| {
             let mut order = WarpClocks::default();
             order.start(2);
@@ -454,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_block_did_is_over() {
+    fn earlier_blocks_happen_before_later_ones() {
         let mut order = order();
         let earlier = order.now(0, 0);
         order.start(2);

@@ -786,7 +786,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_is_told_if_and_only_if_some_warp_was_not_waited_for() {
+    fn a_store_is_reported_if_and_only_if_it_did_not_wait_for_some_warp() {
         const WARPS: u32 = 6;
         const WORDS: u32 = 2 * history::ROW;
         let (mut told, mut clean, mut listed) = (0, 0, 0);

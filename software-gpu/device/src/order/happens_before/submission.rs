@@ -221,7 +221,7 @@ impl HappensBefore {
         Some(())
     }
 
-    /// Tells the stream's context of what was just submitted.
+    /// Reports the submission to the stream's context.
     fn depart(&mut self, stream: StreamId) -> Option<()> {
         let own = self.streams.get_mut(&stream)?;
         let context = self.contexts.entry(own.context).or_default();

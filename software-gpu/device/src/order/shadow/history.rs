@@ -298,7 +298,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_conflicts_are_told_of_very_many() {
+    fn only_the_latest_of_very_many_conflicts_are_reported() {
         let mut run = AccessRun::default();
         let many = 3 * MOST as u64;
         (0..many).for_each(|_| drop(run.access(Kinds::READ, false)));

@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everyone_knows_is_dropped() {
+    fn accesses_that_all_clocks_include_are_dropped() {
         let mut run = UnorderedRun::default();
         run.access(0, Kinds::WRITE, 0..8);
         run.access(1, Kinds::WRITE, 8..16);

@@ -282,7 +282,7 @@ fn set_current(call: &mut Call, device: CUdevice, pool: CUmemoryPool) -> Result<
     Ok(())
 }
 
-/// Says what the software GPU leaves out.
+/// Lists what the software GPU leaves out.
 fn refused<R>(what: &str) -> Result<R, CudaError> {
     crate::say!("software GPU: {what} is not supported");
     Err(CudaError::NotSupported)

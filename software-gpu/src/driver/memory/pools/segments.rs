@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_freed_segment_still_knows_its_free() {
+    fn the_rest_of_a_freed_segment_keeps_its_free() {
         let mut segments = chunk_of(4 * GRANULE);
         let [a] = free_points();
         let whole = BASE + take(&mut segments, 4 * GRANULE, None).expect("fits");

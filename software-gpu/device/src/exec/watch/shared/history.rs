@@ -289,7 +289,7 @@ impl History {
         self.undivided(row, all);
     }
 
-    /// Gives a row one history.
+    /// Unites a row's history.
     fn undivided(&mut self, row: usize, all: Granule) {
         // The places of the division become free; their contents stay until they are used again.
         let row = &mut self.rows[row];
