@@ -151,7 +151,7 @@ impl GraphExec {
     /// The node is not a kernel node of the graph that this is an instance of.
     ///
     /// # Safety
-    /// The graph of the node lives. Of the arguments, what [`Kernel::launch`] demands, for each launch of the graph from now on.
+    /// The graph of the node lives. The arguments meet the demands of [`Kernel::launch`], for each later launch of the graph.
     pub unsafe fn set_kernel<S: Signature, A: KernelArguments<S::Parameters>>(
         &self,
         node: Node,

@@ -173,7 +173,7 @@ impl StreamExt for ManuallyDrop<Stream> {
     }
 }
 
-/// The stream's handle, with null told apart.
+/// The stream's handle; null is a case of its own.
 fn handle_of(stream: &Stream) -> StreamHandle {
     match stream.as_inner() as usize {
         0 => StreamHandle::LEGACY,

@@ -42,7 +42,7 @@ pub(crate) fn lacking() -> Result<Option<String>> {
     lacks(needed())
 }
 
-/// Contexts of all GPUs that a recorded lab needs. While somebody keeps them, the recorder knows these GPUs from its beginning,
+/// Contexts of all GPUs that a recorded lab needs. While they are held, the recorder has these GPUs from its beginning,
 /// and what a rehearsal has set up there stays.
 pub(crate) fn contexts() -> Result<Vec<Context>> {
     (0..needed()).map(|gpu| Ok(Context::new(Device::get_device(gpu)?)?)).collect()

@@ -155,7 +155,7 @@ impl Recorder {
     }
 }
 
-/// Whether somebody else says how the result is.
+/// Whether other code reports the result.
 pub(crate) fn is_recorded() -> bool {
     recorder().is_some()
 }

@@ -251,7 +251,7 @@ pub(crate) fn are_collected() -> bool {
     found().outer.is_some()
 }
 
-/// Begins to take note of what is found, besides: for recordings of a part of a program.
+/// Begins to record the findings in addition: for recordings of a part of a program.
 pub fn start() {
     found().since = Some(List::default());
 }

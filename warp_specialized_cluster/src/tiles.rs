@@ -13,7 +13,7 @@
 //!
 //! B stays in the L2 cache, whose bandwidth is what the first way needs most: the other two ask it for a quarter. A block that
 //! writes into its neighbours' stages has to know that all of them have read what was there before: all computing warps of the
-//! cluster arrive at the barrier of each block. Every block expects the bytes of the whole tile, whoever sends them. And no
+//! cluster arrive at the barrier of each block. Every block expects the bytes of the whole tile, from any sender. And no
 //! block may exit before all have finished.
 //!
 //! What that gains in time is another question. On an H200 it gains nothing: the device merges neighbours' requests for the same line before they

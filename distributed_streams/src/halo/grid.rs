@@ -25,7 +25,7 @@ pub struct Slab {
 /// The grid, from the first slab to the last.
 pub struct Grid {
     pub slabs: Vec<Slab>,
-    /// Of a slab.
+    /// Rows of a slab.
     pub rows: usize,
     pub width: usize,
     pub steps: usize,

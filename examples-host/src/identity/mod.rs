@@ -13,7 +13,7 @@
 //! [Twins](crate::twins), a racy program and its remedy, do the same work: they run the same kernels with the same launches and
 //! copies.
 //!
-//! A broken rule is a claim that fails; a rule that is kept is not mentioned. What is compared are counts and the order of calls.
+//! A broken rule is a claim that fails; a rule that is kept is not mentioned. Counts and the order of calls are compared.
 //! Only the host's work is a time, and has a generous limit.
 
 mod calls;

@@ -12,7 +12,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) name: &'a Label,
     /// The names of the streams that it has to use.
     pub(crate) required: Vec<String>,
-    /// What it alone differs in, besides what all variants differ in.
+    /// The differences of this variant alone, beyond those of all variants.
     pub(crate) also: &'a [Differ],
     /// How often it says that it waits for the device.
     pub(crate) waits: usize,

@@ -156,7 +156,7 @@ fn number(known: &mut BTreeMap<usize, usize>, of: usize) -> usize {
 /// Host work of at least this length has a place in the sequence.
 const WORK: u64 = 50_000;
 
-/// The calls of a thread, each in words, and where the host worked. Of successive queries, one is kept.
+/// The calls of a thread, each in words, and where the host worked. One of several successive queries is kept.
 fn sequence(steps: &[&TracedCall], trace: &Trace, numbers: &mut Numbers) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut ended = trace.span.map(|span| span.start);

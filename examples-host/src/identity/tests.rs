@@ -126,7 +126,7 @@ fn run() -> RecordedVariant {
     RecordedVariant::new(&[NON_BLOCKING; 2])
 }
 
-/// What is found of variants `one` and `other` that join these streams and wait so often.
+/// The findings about variants `one` and `other` that join these streams and wait this often.
 fn found(
     declared: Option<&[Differ]>,
     variants: [(RecordedVariant, &[&str], usize); 2],

@@ -56,7 +56,7 @@ pub(crate) fn conclude() -> bool {
     reports::mode() != ReportMode::Fail
 }
 
-/// What was found while something ran on purpose that breaks a rule.
+/// The findings of a run that breaks a rule on purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// A GPU, or `--races off`: the checkers did not run.

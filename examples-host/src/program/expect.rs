@@ -106,7 +106,7 @@ pub fn truth(holds: bool, found: impl Display, limit: impl Display) -> Expected 
     }
 }
 
-/// What was found is `expected`: a count, or the driver's answer.
+/// The finding equals `expected`: a count, or the driver's answer.
 pub fn exactly<F: Display + PartialEq<E>, E: Display>(found: F, expected: E) -> Expected {
     truth(found == expected, found, expected)
 }

@@ -104,7 +104,7 @@ impl<'a> Part<'a> {
     }
 
     /// As [`Part::elements`], with a default for each source of times: a GPU needs more data than its caches hold; a model
-    /// repeats itself, and somebody has to compute every element. `--gpu-sizes` asks for the former on both.
+    /// repeats itself, and every element has to be computed on the CPU. `--gpu-sizes` asks for the former on both.
     pub fn elements_by_times<T>(
         &self,
         measured: ByteSize,

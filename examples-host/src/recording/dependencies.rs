@@ -33,7 +33,7 @@ struct OperationSpan {
 }
 
 /// The place of each operation of a stream among the recording's intervals, in the order of enqueueing; `None` for
-/// operations that the device's records do not tell apart.
+/// operations that the device's records do not distinguish.
 pub(crate) type Shown = BTreeMap<usize, Vec<Option<usize>>>;
 
 impl Noted {
@@ -107,7 +107,7 @@ impl Noted {
 
     /// Matches operations with intervals, stream by stream. CUPTI's records have no host functions: these are passed over
     /// when the recording has no dependencies. A stream whose records still differ from what was enqueued, by a call that this crate
-    /// does not wrap, has no operations that can be told apart.
+    /// does not wrap, has no operations that can be distinguished.
     pub(crate) fn shown(
         &self,
         recording: &Recording,

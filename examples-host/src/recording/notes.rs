@@ -21,7 +21,7 @@ pub(super) fn notes() -> MutexGuard<'static, Notes> {
     NOTES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was noted so far, which is forgotten.
+/// Returns the notes so far, and forgets them.
 pub(super) fn take() -> Notes {
     std::mem::replace(&mut *notes(), Notes::new())
 }

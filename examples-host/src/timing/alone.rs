@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn a_link_is_disturbed_if_most_copies_between_the_variants_are_longer_than_the_least() {
         let link = |times: [f64; 5]| DisturbedLink::found(us(11_000.0), &times.map(us));
-        // Of an H200: alone, with a neighbour in the last round, and with one in most rounds.
+        // Times on an H200: alone, with a neighbour in the last round, and with one in most rounds.
         let alone = [11_000.0, 11_080.0, 11_110.0, 11_200.0, 11_300.0];
         let at_times = [11_000.0, 11_080.0, 11_110.0, 15_200.0, 15_900.0];
         let mostly = [11_000.0, 11_080.0, 13_900.0, 15_200.0, 15_900.0];

@@ -55,7 +55,7 @@ pub struct LoopTimes {
 }
 
 impl LoopTimes {
-    /// What this loop takes longer than the quickest of `all`, as a share of itself.
+    /// The time by which this loop is slower than the fastest of `all`, as a share of itself.
     pub fn beyond_quickest(&self, all: &[Self]) -> f64 {
         let medians = all.iter().map(|one| one.runs.median());
         let quickest = medians.min().unwrap_or_default();

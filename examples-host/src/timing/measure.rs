@@ -49,9 +49,9 @@ pub struct Sample {
     pub cpu: Option<Duration>,
 }
 
-/// Measures regions on one device, or on several that the program uses when it is made. Its events and its stream are made
-/// once. What it enqueues itself is not observed:
-/// neither counted nor recorded.
+/// Measures regions on one device, or on several that the program uses when it is made. Its events
+/// and its stream are made once. Its own operations are not observed: neither counted nor
+/// recorded.
 pub struct Stopwatch {
     device: Device,
     origin: cust::stream::Stream,
@@ -348,7 +348,7 @@ impl<'v, S> Comparison<'v, S> {
         self
     }
 
-    /// What comes before each run and is not timed: poisoning the buffers that the run must fill.
+    /// The untimed preparation of each run: poisoning the buffers that the run must fill.
     pub fn prepare(mut self, body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v) -> Self {
         self.prepare = Box::new(body);
         self

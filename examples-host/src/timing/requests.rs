@@ -223,7 +223,7 @@ impl Times {
         self.calls += more.calls;
     }
 
-    /// Of several rounds of these requests.
+    /// For several rounds of these requests.
     fn served(self, requests: &[String]) -> Option<Served> {
         let of = |request: usize| {
             let times = self.requests.iter().skip(request).step_by(requests.len());

@@ -100,7 +100,7 @@ impl Work {
     #[inline(always)]
     fn tile(&self) -> [u32; 3] {
         let [down, along] = self.edges();
-        // There is always one; said so that nothing can divide by zero.
+        // There is always one; the lower bound keeps the compiler from a check for division by zero.
         let in_product = (down * along).max(1);
         let number = thread::block_idx_x();
         let [row, column] = tile_of(number % in_product, [down, along], GROUP);

@@ -40,7 +40,7 @@ const OUTPUT: u32 = 2 * OUTPUT_BOX;
 /// one dimension, in clusters of 1 or 2 blocks; [`GEMM_WGMMA_THREADS`](super::GEMM_WGMMA_THREADS) threads and [`GEMM_WGMMA_SHARED_BYTES`](super::GEMM_WGMMA_SHARED_BYTES) bytes of dynamic shared memory.
 #[kernel(launch_bounds(384, 1))]
 pub unsafe fn gemm_wgmma(maps: *const TensorMap, m: u32, n: u32, k: u32, products: u32) {
-    // There is always one; said so that nothing can divide by zero.
+    // There is always one; the lower bound keeps the compiler from a check for division by zero.
     let (t, blocks) = (thread::thread_idx_x(), cluster::block_count().max(1));
     // SAFETY: the launch vouches for the maps and the shared memory; whole warpgroups take each side, and wait for each phase one by one.
     unsafe {

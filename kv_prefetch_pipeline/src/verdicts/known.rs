@@ -17,7 +17,7 @@ const TOLERANCE: f32 = 1e-5;
 pub struct CheckedAttention {
     pub attention: Attention,
     pub sequences: usize,
-    /// Of each sequence.
+    /// Tokens of each sequence.
     pub pages: usize,
     expected: Vec<f32>,
 }

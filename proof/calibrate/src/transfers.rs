@@ -59,7 +59,7 @@ pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
     gpu::free(ends.other_device)
 }
 
-/// A copy takes its set-up and its bytes; two sizes tell them apart.
+/// A copy takes its set-up and its bytes; two sizes separate them.
 fn one_way(findings: &mut Findings, watch: &Stopwatch, ends: &Ends) -> Result<()> {
     let up = |bytes| move |stream| ends.up(bytes, stream);
     let down = |bytes| move |stream| ends.down(bytes, stream);

@@ -14,7 +14,7 @@ const NEXT_MODULE: &str = "//next";
 const BUDGET: u64 = 3000;
 /// Bytes of each buffer that a kernel gets a pointer to.
 const BUFFER: usize = 16 << 10;
-/// Larger parameter buffers are no launch on any GPU.
+/// No GPU launches kernels with larger parameter buffers.
 const MAX_PARAMETERS: usize = 32 << 10;
 /// Kernels of a module that are run.
 const MAX_KERNELS: usize = 4;

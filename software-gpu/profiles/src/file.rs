@@ -36,7 +36,7 @@ pub enum ProfileError {
         known()
     )]
     Unknown {
-        /// What was requested.
+        /// The requested name or path.
         name: String,
     },
     /// The file cannot be read.

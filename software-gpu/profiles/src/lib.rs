@@ -16,7 +16,7 @@ pub use host::Host;
 pub use time::Time;
 pub use toml::Table;
 
-/// How many classes of instructions the model tells apart: the length of `exec::BlockCost::issue`.
+/// The number of classes of instructions that the model distinguishes: the length of `exec::BlockCost::issue`.
 pub const CLASSES: usize = 10;
 
 /// A device and the model of its performance.

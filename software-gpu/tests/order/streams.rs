@@ -207,7 +207,7 @@ fn a_loop_has_one_key() {
 }
 
 #[test]
-fn two_operations_of_one_kind_are_told_apart_in_the_first_line() {
+fn two_operations_of_one_kind_are_distinguished_in_the_first_line() {
     for (first, second, words) in [
         (
             "kernel `a`",

@@ -24,7 +24,7 @@ pub fn transformed(index: usize) -> f32 {
     (0..ROUNDS).fold(given(index), |x, _| x.mul_add(A, B))
 }
 
-/// Runs both programs, each on fresh data, and claims what tells them apart, as [`Part::twins`] does.
+/// Runs both programs, each on fresh data, and claims the difference between them, as [`Part::twins`] does.
 pub fn pair(
     part: &mut Part,
     named: &[&str],

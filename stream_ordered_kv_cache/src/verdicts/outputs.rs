@@ -13,7 +13,7 @@ pub fn queries(steps: usize, count: usize) -> Vec<f32> {
 /// The outputs of sequences.
 pub struct Outputs {
     expected: Vec<f64>,
-    /// Of the first run on the device.
+    /// The outputs of the first run on the device.
     first: Option<Vec<f32>>,
 }
 

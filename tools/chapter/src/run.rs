@@ -162,7 +162,7 @@ struct RunInProgress<'a> {
     /// Parts that have been dealt with.
     done: usize,
     tally: Tally,
-    /// Of the targets that left some behind.
+    /// The results of the targets that wrote some.
     results: Vec<Results>,
 }
 

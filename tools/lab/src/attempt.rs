@@ -283,7 +283,7 @@ impl<'a> AttemptSetup<'a> {
             .env("SOFTWARE_GPU_COUNT", lab.gpus.to_string())
             .env("LAB_GPUS", lab.gpus.to_string())
             .env("SOFTWARE_GPU_RACES", "report")
-            // What is loaded late would be loaded within the time that is graded.
+            // Modules loaded late would be loaded within the graded time.
             .env("CUDA_MODULE_LOADING", "EAGER")
             .env("RUST_BACKTRACE", "0");
         if self.device == LabDevice::Nvidia {

@@ -224,7 +224,7 @@ impl Compiler {
         })
     }
 
-    /// The same with copies of the libraries in a folder: whoever builds them anew meanwhile does not disturb a long grading.
+    /// The same with copies of the libraries in a folder: a rebuild meanwhile does not disturb a long grading.
     ///
     /// # Errors
     /// They cannot be copied.

@@ -44,7 +44,7 @@ pub enum Role {
 }
 
 impl Limits {
-    /// Of a process that is trusted: it may not take longer.
+    /// The limits of a trusted process: only its time is bounded.
     pub fn time(time: Duration) -> Self {
         Self {
             time,

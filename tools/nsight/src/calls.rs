@@ -37,7 +37,7 @@ pub struct Calls {
 }
 
 impl Calls {
-    /// Of an export: the runtime's calls, the driver's, or both.
+    /// The kinds of calls in an export: the runtime's, the driver's, or both.
     pub fn of(database: &Connection, strings: &Strings) -> Result<Self, NsightError> {
         let mut calls = Self::default();
         let mut captures = Captures::default();

@@ -16,13 +16,13 @@ const NONE: i64 = 0xffff_ffff;
 pub struct RawWait {
     /// The stream that waits; the device is not said.
     pub place: OperationOrigin,
-    /// When the host said so.
+    /// The time of the host's call.
     pub at: i64,
     /// Behind what the event was recorded: the stream and the host's time. `None` when the export does not say.
     pub recorded: Option<(OperationOrigin, i64)>,
 }
 
-/// An event was recorded in a stream, when the host said so.
+/// An event was recorded in a stream, at the time of the host's call.
 type EventRecord = (OperationOrigin, i64);
 
 /// The waits of streams for events, in order.
@@ -159,7 +159,7 @@ pub struct Queues {
 }
 
 impl Queues {
-    /// Of operations in this order.
+    /// The streams of operations in this order.
     pub fn of(operations: &[&Raw], calls: &Calls) -> Self {
         let mut queues: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (at, raw) in operations.iter().enumerate() {

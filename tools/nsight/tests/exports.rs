@@ -276,7 +276,7 @@ fn missing_tables_and_rows_are_noted() {
 
 /// 2023.4 writes a wait of a stream as type 3 though its enumeration says 2, and a wait of the host for an event as type 2.
 #[test]
-fn a_wait_is_told_by_its_call_and_not_by_its_type() {
+fn a_wait_is_recognised_by_its_call_and_not_by_its_type() {
     let trace = trace(Version::V2026, |export| {
         export.kernel("first", 4, 13, (-9000, -8900), (0, 1000));
         export.record(5, 77, 13, -8800);

@@ -53,7 +53,7 @@ impl Fingerprint {
     /// A name for files that are about such a device: letters, digits, dots and dashes.
     ///
     /// The driver's version counts up to its branch (580 of 580.159) and a software GPU by the name of what it models alone, so
-    /// that the file of a device survives an update; whoever reads it compares the whole.
+    /// that the file of a device survives an update; readers compare the whole.
     pub fn file_name(&self) -> String {
         let branch = self.driver.split('.').next().unwrap_or_default();
         let words = match (&self.profile, &self.link) {

@@ -113,7 +113,7 @@ impl<'a> Ends<'a> {
 struct Predecessors<'a> {
     recording: &'a Recording,
     ends: Ends<'a>,
-    /// Of each operation.
+    /// One entry per operation.
     in_stream: Vec<Option<usize>>,
     events: BTreeMap<usize, Vec<usize>>,
     host: BTreeMap<usize, usize>,

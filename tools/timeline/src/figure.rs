@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_of_one_name_are_told_apart() {
+    fn variants_of_one_name_are_distinguished() {
         let timelines = || vec![("depth-first", three_way()), ("depth-first", three_way())];
         let a = results(TimeSource::Modelled, timelines());
         let b = results(TimeSource::Measured, timelines());

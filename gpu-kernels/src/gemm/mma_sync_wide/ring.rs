@@ -149,7 +149,7 @@ impl Ring {
         self.current = after(self.current);
     }
 
-    /// Of a place in a stage, that in the current one, 16 terms times `quarter` further.
+    /// The address in the current stage for a place in a stage, 16 terms times `quarter` further.
     #[inline(always)]
     pub(super) fn at(&self, place: u32, quarter: u32) -> SharedPtr<u8> {
         self.stages

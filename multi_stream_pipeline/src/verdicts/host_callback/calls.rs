@@ -67,7 +67,7 @@ pub fn fetch(of: &mut Calls, i: usize, stream: &Stream) -> Result<()> {
     Ok(slot.landed.record(stream)?)
 }
 
-/// What comes after the function: the chunk goes back, and a kernel works on it.
+/// The work after the function: a copy returns the chunk, and a kernel works on it.
 pub fn next_stage(of: &mut Calls, i: usize, stream: &Stream) -> Result<()> {
     let CallbackPipeline { kernels, results, chunks, ring, .. } = &mut of.pipeline;
     let (slot, mut result) = (&ring[i % ring.len()], results.index(chunks[i].clone()));

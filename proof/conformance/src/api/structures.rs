@@ -193,7 +193,7 @@ pub struct TextureDesc {
     pub filter: u32,
     /// `CU_TRSF_READ_AS_INTEGER` and its kin.
     pub flags: u32,
-    /// Of anisotropic filters and mipmapped arrays.
+    /// For anisotropic filters and mipmapped arrays.
     pub levels: [u32; 5],
     /// The colour outside.
     pub border: [f32; 4],

@@ -36,10 +36,10 @@ pub(super) struct End {
 /// Bytes that pass.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traffic {
-    /// Of global memory.
+    /// Bytes of global memory.
     read: u64,
     written: u64,
-    /// Of shared memory, either way.
+    /// Bytes of shared memory, loaded or stored.
     shared: u64,
 }
 

@@ -14,7 +14,7 @@ const MAGIC: u32 = 0x7e45_0a90;
 /// A tensor in global memory, and boxes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMap {
-    /// Of the first element.
+    /// The address of the first element.
     pub address: u64,
     /// Dimensions, the innermost first.
     pub rank: usize,

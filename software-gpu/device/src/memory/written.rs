@@ -12,7 +12,7 @@ use super::{AddressSpace, Allocation, ByteRanges, ByteSet};
 /// The written part of an allocation.
 #[derive(Debug)]
 pub(super) struct Written {
-    /// Nothing is missing, whatever `bytes` says: the common case, told without a lock.
+    /// Nothing is missing, independent of `bytes`: the common case, decided without a lock.
     all: AtomicBool,
     /// Kernels look at the set as it was when they started.
     bytes: Mutex<Arc<ByteSet>>,

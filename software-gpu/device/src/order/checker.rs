@@ -218,7 +218,7 @@ impl Checker {
         }
     }
 
-    /// What has written what is in `range` now, as far as not everybody comes after it anyway. Atomic accesses may each have
+    /// The writers of the present contents of `range`, except those that happen before everything later. Atomic accesses may each have
     /// added to it, so all of them count.
     fn writers(&mut self, range: Range<u64>) -> Vec<Arc<Site>> {
         let called = self.order.call();

@@ -146,7 +146,7 @@ impl Learned {
         self.0.insert(step, clock);
     }
 
-    /// Everybody has taken over what there was.
+    /// All clocks have joined the present growth.
     pub(super) fn forget(&mut self) {
         self.0.clear();
     }

@@ -49,7 +49,7 @@ pub(super) struct Life {
     pub(super) birth: Option<Arc<Site>>,
     /// The operation that frees.
     pub(super) death: Option<Death>,
-    /// What the free comes after is known when it runs.
+    /// The free's clock is known only when it runs.
     death_is_open: bool,
 }
 
@@ -174,7 +174,7 @@ impl Memory {
         }
     }
 
-    /// The operation `death` will free the allocation at `start`, and what it comes after is known when it runs.
+    /// The operation `death` will free the allocation at `start`; its clock is known when it runs.
     pub(super) fn pool_freed_later(&mut self, start: u64, death: &Death) -> Option<RegionId> {
         let id = self.owners.newest(start)?;
         let life = self.regions.get_mut(&id)?.life.as_mut()?;
@@ -184,7 +184,7 @@ impl Memory {
         Some(id)
     }
 
-    /// Takes in the happens-before set of an allocation's free, which is known now. Returns the conflicts.
+    /// Joins the clock of an allocation's free, which is known now. Returns the conflicts.
     pub(super) fn freed_by(
         &mut self,
         id: RegionId,

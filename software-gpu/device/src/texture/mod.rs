@@ -74,7 +74,7 @@ impl Shape {
 /// Memory that a texture or surface refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Of the first texel.
+    /// The address of the first texel.
     pub address: u64,
     /// What a texel consists of.
     pub format: Format,

@@ -3,7 +3,7 @@
 //! A node of a graph keeps the addresses that it was made with; the memory has to exist whenever the graph runs
 //! (CUDA programming guide, "CUDA Graphs"). What was freed or unregistered before is no address of the device any more:
 //! the context fails with `CUDA_ERROR_ILLEGAL_ADDRESS`. So it does for pageable memory that the program has given back to
-//! the operating system; memory that the C library keeps for its next allocation cannot be told from memory in use.
+//! the operating system; memory that the C library keeps for its next allocation cannot be distinguished from memory in use.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -105,7 +105,7 @@ impl Simulator {
         self.is_gone(side, freed).then_some(Loss { side, what })
     }
 
-    /// Whether a side's memory is gone. Pageable memory is requested only where `probes` says so, of nodes of graphs: other calls have returned
+    /// Whether a side's memory is gone. Pageable memory is examined only if `probes` is set, for nodes of graphs: other calls have returned
     /// before the program can free it. Device memory that a pool has released may still be in use by them: a free in stream order that is not ordered
     /// behind them is a race, and their own report names it.
     fn is_gone(&self, side: Side, probes: bool) -> bool {

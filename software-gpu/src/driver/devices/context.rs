@@ -394,8 +394,8 @@ impl Call {
         self.usable(context).map(|_| ())
     }
 
-    /// Waits for all work of the current context and of the others that can reach the memory at `address`: its owner
-    /// and those with peer access to it, or everybody if it is page-locked.
+    /// Waits for all work of the current context and of the others that can reach the memory at `address`: its owner and those with peer access to
+    /// it, or all contexts if it is page-locked.
     ///
     /// # Errors
     /// The error of a kernel of the current context.

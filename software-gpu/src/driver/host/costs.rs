@@ -4,7 +4,7 @@ use crate::driver::memory::small::Served;
 use crate::timeline::Time;
 use crate::timeline::profile::{Figure, Host};
 
-/// The kinds of calls that the profile tells apart.
+/// The kinds of calls that the profile distinguishes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) enum Cost {
     /// No time: host code that only queries.

@@ -227,7 +227,7 @@ impl HostThreads {
         id
     }
 
-    /// `op` ended: those who waited for nothing else run again, from this moment.
+    /// `op` ended: the threads that waited only for it run again, from this moment.
     pub(in crate::driver) fn ended(&mut self, op: OpId, at: Time) {
         for wait in self.waits.values_mut() {
             if !wait.remaining.remove(&op) {

@@ -58,13 +58,13 @@ pub(in crate::driver) struct HostAccesses {
     is_on: bool,
     /// Accesses of operations that are to be protected when the program continues.
     new: Vec<DeviceAccess>,
-    /// What the host came after when the program last continued.
+    /// The host's clock when the program last continued.
     host: HostClock,
     /// Operations on host memory of any kind.
     pending: Pending,
     /// Pending operations that write a flag in page-locked memory, which the host may poll.
     flags: BTreeSet<OpId>,
-    /// What such operations come after that have ended since the program last continued.
+    /// The clocks of such operations that have ended since the program last continued.
     set_flags: Vec<HostClock>,
 }
 

@@ -70,7 +70,7 @@ pub(super) struct DeviceAccess {
 }
 
 impl DeviceAccess {
-    /// Of host memory; `None` for addresses of device memory.
+    /// For host memory; `None` for addresses of device memory.
     pub(super) fn new(step: OperationEpoch, range: Range<u64>, writes: bool) -> Option<Self> {
         may_be_watched(range.start).then_some(Self {
             step,

@@ -412,7 +412,7 @@ impl Simulator {
     }
 }
 
-/// Of an address that the program can read, and the kernel cannot.
+/// For an address that the program can read, and the kernel cannot.
 const OF_HOST: &str = "\n  it lies in the program's own memory: copy the data to a buffer of the device and pass that buffer's pointer, \
                        or allocate it with cuMemAllocHost";
 

@@ -35,7 +35,7 @@ impl Limit {
                 format!(
                     "a block of {block:?} threads is outside of the device's limits, 1 to {most:?} and at most {threads} together"
                 ),
-                format!("launch blocks of at most {threads} threads, and more of them"),
+                format!("launch more blocks, of at most {threads} threads each"),
             ),
             Self::Threads(threads, most) => (
                 CudaError::InvalidValue,

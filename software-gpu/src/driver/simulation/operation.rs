@@ -58,7 +58,7 @@ pub(in crate::driver) enum Effect {
 pub(in crate::driver) struct Copy {
     pub(in crate::driver) kind: CopyKind,
     pub(in crate::driver) from: Side,
-    /// Of the same extent.
+    /// The other side, of the same extent.
     pub(in crate::driver) to: Side,
     /// The host side is not page-locked.
     pub(in crate::driver) pageable: bool,

@@ -30,7 +30,7 @@ pub enum MemoryChange {
 pub struct Rules {
     /// The step whose nodes are added next.
     pub step: usize,
-    /// Of each node.
+    /// The step of each node.
     pub steps: Vec<usize>,
     after: Vec<Vec<NodeNumber>>,
     accesses: Vec<NodeAccess>,

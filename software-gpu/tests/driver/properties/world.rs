@@ -679,7 +679,7 @@ impl<'w> ProgramRun<'w> {
         .expect("cuStreamWaitValue32");
     }
 
-    /// The host writes what is still waited for.
+    /// The host writes a value for which a stream still waits.
     fn release_all(&mut self) {
         for flag in 0..FLAGS {
             if let Some(wait) = self.flags[flag].open.take() {

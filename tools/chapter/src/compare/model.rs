@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_and_not_claimed_is_said_and_no_failure() {
+    fn a_deviation_that_is_not_claimed_is_reported_without_a_failure() {
         let of = |us: f64, unclaimed| {
             let mut modelled = results(Modelled, &[("a", &[us])]);
             modelled.parts[0].timed[0].unclaimed = unclaimed;

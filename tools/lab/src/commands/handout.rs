@@ -204,7 +204,7 @@ fn vendor(top: &Path) -> Result<()> {
     put(&path, &format!("{own}\n{config}\n[net]\noffline = true\n"))
 }
 
-/// The manifest of `core`'s workspace. Whoever builds device code builds `core`, and cargo wants the sources of all that
+/// The manifest of `core`'s workspace. Device code needs a build of `core`, and cargo requires the sources of all that
 /// this workspace depends on, used or not.
 fn standard_library() -> Result<Option<String>> {
     let Ok(toolchain) = Toolchain::find() else {

@@ -63,7 +63,7 @@ pub struct Grade {
 }
 
 impl Grade {
-    /// Of a submission without labs.
+    /// For a submission without labs.
     #[cfg(test)]
     pub fn of_nothing(student: &str, problem: &str) -> Self {
         Self {

@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rest_is_told_in_minutes() {
+    fn the_remaining_time_is_printed_in_minutes() {
         let minute = Duration::from_secs(60);
         assert_eq!(left(minute, 10, 60), " (5 min left)");
         assert_eq!(left(minute, 59, 60), "");

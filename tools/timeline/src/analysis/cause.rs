@@ -140,7 +140,7 @@ pub struct Causes<'a> {
 }
 
 impl<'a> Causes<'a> {
-    /// Of a recording.
+    /// Analyses a recording.
     pub fn of(recording: &'a Recording, facts: &'a Facts) -> Self {
         Self {
             recording,

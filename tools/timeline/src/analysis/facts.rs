@@ -1,5 +1,5 @@
-//! Facts about a recording's operations besides their times. All of it is optional: the less is known, the fewer
-//! causes can be told apart.
+//! Facts about a recording's operations besides their times. All of it is optional: with fewer facts, fewer causes can be
+//! distinguished.
 
 use crate::analysis::occupancy::{LaunchShape, Multiprocessors};
 use chapter_results::intervals::{PAGEABLE, Recording, Span, union};
@@ -58,7 +58,7 @@ pub struct OperationFacts {
 pub struct EventWait {
     /// The stream that waits.
     pub stream: String,
-    /// When the host said so, in nanoseconds since the recording's first start.
+    /// The time of the host's call, in nanoseconds since the recording's first start.
     pub at: i64,
 }
 
@@ -67,7 +67,7 @@ pub struct EventWait {
 pub struct Facts {
     /// One entry for each of [`Recording::intervals`], in their order; empty if nothing is known about any.
     pub operations: Vec<OperationFacts>,
-    /// Of the streams, by name.
+    /// The facts about streams, by name.
     pub streams: BTreeMap<String, StreamKind>,
     /// What the device's multiprocessors hold.
     pub multiprocessors: Option<Multiprocessors>,
@@ -136,8 +136,8 @@ impl Facts {
 /// What recordings call the legacy default stream.
 pub const LEGACY: &str = "legacy";
 
-/// When operations of the legacy default stream ran: blocking streams run nothing of their own then. Of a recording in which
-/// other streams ran something too; disjoint, in order.
+/// When operations of the legacy default stream ran: blocking streams run nothing of their own then. Disjoint, in
+/// order; empty if no other stream ran an operation.
 pub fn legacy_barriers(recording: &Recording) -> Vec<Span> {
     let is_legacy = |name: &str| name == LEGACY || name.starts_with("legacy of context ");
     if recording.intervals.iter().all(|i| is_legacy(&i.stream)) {

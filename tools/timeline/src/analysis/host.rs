@@ -13,7 +13,7 @@ pub struct HostWaits<'a> {
 }
 
 impl<'a> HostWaits<'a> {
-    /// Of a recording.
+    /// The host's calls in a recording.
     pub fn of(recording: &'a Recording, facts: &'a Facts) -> Self {
         let mut waits = Self {
             by_thread: BTreeMap::new(),

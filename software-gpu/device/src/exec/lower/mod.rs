@@ -133,7 +133,7 @@ pub(super) fn kernel(
 fn most_registers(kernel: &Kernel) -> u32 {
     /// As `ptxas` 13.0 says for sm_90.
     const LEAST: u32 = 24;
-    /// Of a multiprocessor, on every architecture since sm_50.
+    /// Registers of a multiprocessor, on every architecture since sm_50.
     const REGISTERS: u32 = 64 << 10;
     let threads = kernel.required_threads.or(kernel.max_threads);
     let threads = threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z));

@@ -76,14 +76,14 @@ pub(super) enum HalfWarpPattern {
 pub(super) enum Pattern {
     /// One behind the other, as far apart as a lane has bytes.
     Row,
-    /// Of words, each half by itself.
+    /// The halves of a warp that accesses words, each by itself.
     Halves([HalfWarpPattern; 2]),
     /// Anything else.
     Any,
 }
 
 impl Pattern {
-    /// Of the lanes under a mask. It records whole warps only.
+    /// The pattern of the lanes under a mask: `Any` unless all lanes take part.
     #[inline(always)]
     pub fn of<A: AddressCell>(site: &Site, row: &[A; LANES], mask: u32) -> Self {
         if mask != !0 {

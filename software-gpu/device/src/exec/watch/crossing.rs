@@ -48,7 +48,7 @@ pub(super) struct Crossings {
 }
 
 impl Crossings {
-    /// Of a grid whose blocks may access each other's shared memory.
+    /// Whether the blocks of the grid may access each other's shared memory.
     pub fn of(grid: &Grid<'_>) -> Option<Box<Self>> {
         let program = &grid.kernel.program;
         let has_room = grid.warps_per_block() < LANES as u32;

@@ -114,14 +114,14 @@ impl LaneRun {
 /// One host thread's checkers.
 pub(super) struct Watch<'g> {
     recorder: Recorder<'g>,
-    /// Of a kernel that executes `griddepcontrol`.
+    /// Only for a kernel that executes `griddepcontrol`.
     early: Option<Box<Early<'g>>>,
     unwritten: Unwritten<'g>,
     /// When there is shared memory.
     shared: Option<(WarpClocks, Shared)>,
-    /// Of a kernel that copies asynchronously.
+    /// Only for a kernel that copies asynchronously.
     in_flight: Option<Box<InFlight>>,
-    /// Of a kernel whose blocks reach each other's shared memory.
+    /// Only for a kernel whose blocks reach each other's shared memory.
     crossings: Option<Box<Crossings>>,
     divergence: Divergence,
     absent: Absent,

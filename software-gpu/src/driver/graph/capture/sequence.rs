@@ -273,8 +273,8 @@ impl Simulator {
         self.capture_node(stream, action).map(|_| ())
     }
 
-    /// A stream is destroyed: with the stream that it began in, a capture is lost; another stream leaves work behind
-    /// that somebody must have joined.
+    /// A stream is destroyed: with the stream that it began in, a capture is lost; another stream leaves work behind that must have been
+    /// joined.
     pub(in crate::driver) fn capture_stream_destroyed(&mut self, stream: CUstream) {
         let Some(state) = self.captures.streams.remove(&stream) else {
             return;

@@ -242,7 +242,7 @@ impl Segments {
         freed_by
     }
 
-    /// Joins a segment that anybody may use with neighbours that anybody may use.
+    /// Merges a segment that every stream may use with neighbours of that kind.
     fn merge(&mut self, address: u64) {
         let anybodys = |segment: &Segment| segment.state == State::Freed(None);
         let Some(own) = self.segments.get(&address).filter(|own| anybodys(own)) else {

@@ -69,7 +69,7 @@ impl Lists {
         &mut self.all[list.index()]
     }
 
-    /// How many somebody has.
+    /// The number of lists in use.
     #[cfg(test)]
     pub fn taken(&self) -> usize {
         self.taken - self.free.len()
