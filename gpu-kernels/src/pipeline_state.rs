@@ -1,7 +1,7 @@
 //! Where a warp is in a ring of stages whose barriers are mbarriers.
 
-/// The stage whose turn it is, and the parity of the phase in which it is full. A thread that waits for the stage to be empty waits for the previous
-/// phase, which has the other parity.
+/// The stage whose turn it is, and the parity of the phase in which it is full. Who waits for the stage to be empty waits
+/// for the phase before, which has the other parity.
 pub(crate) struct PipelineState {
     pub(crate) stage: u32,
     pub(crate) parity: u32,

@@ -62,7 +62,7 @@ pub unsafe fn affine_strided_x4(data: &mut [f32], a: f32, b: f32, rounds: u32) {
         unsafe { *group = Float4([x, y, z, w]) };
         first += stride;
     }
-    // The remainder of the last group.
+    // What is left of the last group.
     while first < n {
         // SAFETY: `first` is below n, and the group is this thread's alone.
         let x = unsafe { &mut *data.add(first) };

@@ -61,7 +61,7 @@ pub unsafe fn append_kv(
     let offset = kv_offset(head, slot, head_dim, page_tokens) + element as usize;
     // SAFETY: the launch vouches for the pages of these tokens; each place in them is one thread's.
     unsafe {
-        // Loaded before anything is stored: the compiler must assume that a store changes the memory behind a pointer.
+        // Loaded before anything is stored: for all that the compiler knows, a store may change what a pointer leads to.
         let (key, value) = (*keys.add(i as usize), *values.add(i as usize));
         let place = (*pages.add(page as usize)).add(offset);
         *place = key;

@@ -109,7 +109,7 @@ impl Share {
     #[inline(always)]
     fn of_block() -> Self {
         let (rank, blocks) = (cluster::block_rank(), cluster::block_count());
-        // There is always one; the lower bound keeps the compiler from a check for division by zero.
+        // There is always one; said so that nothing can divide by zero.
         let len = B_TILE / blocks.max(1);
         Self {
             rank,
@@ -146,7 +146,7 @@ fn role() -> Role {
 /// All threads of the cluster are here.
 #[inline(always)]
 unsafe fn leave_together() {
-    // SAFETY: the caller's; the roles of a warp reconverge first.
+    // SAFETY: the caller's; the roles of a warp meet first.
     unsafe {
         warp::sync_warp(u32::MAX);
         cluster::sync();
@@ -208,7 +208,7 @@ pub unsafe fn product_dsmem(
             Role::Compute => product.store(stages.compute_each(product.tiles, true)),
             Role::Fetch => {
                 product.note(stages.fetch_each(product.tiles, |stage, tile| {
-                    // The others' shares and the tile of A; the thread that passes its own share on arrives for it.
+                    // The others' shares and the tile of A; whoever passes the own share on arrives for it.
                     stage.full().expect_tx(A_BYTES + B_BYTES - bytes);
                     let of_a = fetch(stage.a(), product.a_tile(tile), A_BYTES, stage.full());
                     stage.come().arrive_expect_tx(bytes);

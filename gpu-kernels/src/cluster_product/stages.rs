@@ -142,8 +142,8 @@ impl Stages {
         };
         let mut sums = [[0.0; 4]; PRODUCT_ROWS as usize];
         for _ in 0..tiles {
-            // SAFETY: the tiles are there after the wait, and stay until this warp has arrived. The blocks' objects stay until all blocks have
-            // synchronised at the end.
+            // SAFETY: the tiles are there after the wait, and stay until this warp has arrived. The blocks' objects stay until
+            // all have met at the end.
             unsafe {
                 self.full().wait_parity(self.at.parity);
                 self.multiply(&mut sums);

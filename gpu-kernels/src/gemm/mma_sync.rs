@@ -4,7 +4,7 @@
 //! a ring of stages. The 16 bytes number `i` of a row `r` lie in place `i ^ (r % 8)` of it: so `ldmatrix`, which reads the same 16 bytes of
 //! eight rows, finds them in different banks.
 //!
-//! While the tensor cores multiply the fragments of 16 terms, those of the next 16 are loaded; and while all of this continues, the tiles
+//! While the tensor cores multiply the fragments of 16 terms, those of the next 16 are loaded; and while all of this goes on, the tiles
 //! of the stages behind are on their way.
 
 use cuda_std::extensions::{SharedPtr, async_copy, mma};
@@ -100,7 +100,7 @@ impl Work {
     #[inline(always)]
     fn tile(&self) -> [u32; 3] {
         let [down, along] = self.edges();
-        // There is always one; the lower bound keeps the compiler from a check for division by zero.
+        // There is always one; said so that nothing can divide by zero.
         let in_product = (down * along).max(1);
         let number = thread::block_idx_x();
         let [row, column] = tile_of(number % in_product, [down, along], GROUP);
@@ -164,7 +164,7 @@ impl Operand {
         let t = thread::thread_idx_x();
         let row = first + t / 8;
         Self {
-            // Elements outside of the operand are computed, not read.
+            // What is outside of the operand is computed, not read.
             from: operand.wrapping_add(row as usize * terms as usize + (t % 8 * 8) as usize),
             rows: rows.saturating_sub(row),
             terms,

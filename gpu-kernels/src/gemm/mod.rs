@@ -77,7 +77,7 @@ const ROW: u32 = GEMM_TERMS * 2;
 /// columns in the L2 cache.
 #[inline(always)]
 fn tile_of(number: u32, [rows, columns]: [u32; 2], group: u32) -> [u32; 2] {
-    // There is always one; the lower bound keeps the compiler from a check for division by zero.
+    // There is always one; said so that nothing can divide by zero.
     let in_group = (group * columns).max(1);
     let (first, inside) = (number / in_group * group, number % in_group);
     let height = (rows - first).min(group).max(1);

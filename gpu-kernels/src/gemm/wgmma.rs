@@ -40,7 +40,7 @@ const OUTPUT: u32 = 2 * OUTPUT_BOX;
 /// one dimension, in clusters of 1 or 2 blocks; [`GEMM_WGMMA_THREADS`](super::GEMM_WGMMA_THREADS) threads and [`GEMM_WGMMA_SHARED_BYTES`](super::GEMM_WGMMA_SHARED_BYTES) bytes of dynamic shared memory.
 #[kernel(launch_bounds(384, 1))]
 pub unsafe fn gemm_wgmma(maps: *const TensorMap, m: u32, n: u32, k: u32, products: u32) {
-    // There is always one; the lower bound keeps the compiler from a check for division by zero.
+    // There is always one; said so that nothing can divide by zero.
     let (t, blocks) = (thread::thread_idx_x(), cluster::block_count().max(1));
     // SAFETY: the launch vouches for the maps and the shared memory; whole warpgroups take each side, and wait for each phase one by one.
     unsafe {
@@ -225,7 +225,7 @@ impl Ring {
             let stage = self.stages.add(self.at.stage * STAGE);
             let a = wgmma::Descriptor::swizzled_128(stage.add(rows * ROW));
             let b = wgmma::Descriptor::swizzled_128(stage.add(A_TILE));
-            // SAFETY: the stage is full, and remains full until its products are complete.
+            // SAFETY: the stage is full, and stays so until its products are done.
             unsafe {
                 self.full().wait_parity(self.at.parity);
                 wgmma::fence();
@@ -259,7 +259,7 @@ impl Ring {
 unsafe fn release(empty: Mbarrier, blocks: u32) {
     let lane = warp::lane_id();
     if lane < blocks {
-        // SAFETY: the caller's; no block exits before all have synchronised at the end.
+        // SAFETY: the caller's; no block exits before all have met at the end.
         unsafe { empty.arrive_at_having_read(lane) };
     }
 }

@@ -203,7 +203,7 @@ pub unsafe fn attention_prefetched(
                 ring.advance();
             }
         } else if t == KV_CONSUMERS + LANES && !stamps.is_null() {
-            // A witness, which only reads the clock when a page has arrived.
+            // A witness, who does nothing but look at the clock when a page has come.
             for page in 0..pages {
                 ring.full().wait_parity(ring.at.parity);
                 *stamps.add((pages + page) as usize) = clock64();

@@ -7,7 +7,7 @@ use cuda_std::{shared_array, warp};
 use super::{Array, CONSUMERS, GROUPS, PLAIN_PRODUCERS, STAGES, TILE, compute};
 use crate::float4::Float4;
 
-/// `output[i]` from `input[i]`, all warps in the same role; blocks of [`CONSUMERS`] threads.
+/// `output[i]` from `input[i]`, all warps alike; blocks of [`CONSUMERS`] threads.
 #[kernel(launch_bounds(256))]
 pub unsafe fn fma_tiles_unspecialised(input: &[f32], output: *mut f32, rounds: u32) {
     let tile: SharedPtr<f32> = SharedPtr::new(shared_array![Float4; TILE as usize / 4]).cast();

@@ -5,7 +5,7 @@
 //! read it. Both sides go around the ring and flip the parity that they wait for with each round; the producer begins with
 //! the phase before the first, so that the stages are empty at the start.
 //!
-//! Neither side is more than one phase behind, as a parity demands: a thread that has not waited does not arrive.
+//! Neither side is more than one phase behind, as a parity demands: who has not waited does not arrive.
 
 use cuda_std::extensions::{SharedPtr, mbarrier::Mbarrier};
 use cuda_std::{shared_array, warp};

@@ -291,7 +291,7 @@ macro_rules! atomic {
     };
 }
 
-/// The ordering of a load that finds an unexpected value.
+/// The ordering of a load that finds another value than was expected.
 fn failure(success: Ordering) -> Ordering {
     match success {
         Ordering::Release | Ordering::Relaxed => Ordering::Relaxed,

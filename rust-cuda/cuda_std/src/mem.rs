@@ -34,7 +34,7 @@ mod allocator {
     // and the address that it gave stands in front of the one that is used.
     unsafe impl GlobalAlloc for CUDAAllocator {
         unsafe fn alloc(&self, layout: Layout) -> *mut u8 {
-            // SAFETY: any size may be requested; the block of an over-aligned layout has room for the pointer.
+            // SAFETY: any size may be asked for; the block of an over-aligned layout has room for the pointer.
             unsafe {
                 if layout.align() <= MALLOC_ALIGN {
                     return malloc(layout.size()).cast();

@@ -74,7 +74,7 @@ impl<P> Static<P> {
     pub const NEW: Self = Self(PhantomData);
 }
 
-// SAFETY: it holds nothing; the declaration of the static is responsible for the threads' use of its memory.
+// SAFETY: it holds nothing; whoever declares the static vouches for how threads use the memory behind it.
 unsafe impl<P> Sync for Static<P> {}
 
 impl<P: Place> Deref for Static<P> {

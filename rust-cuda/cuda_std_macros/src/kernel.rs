@@ -282,7 +282,7 @@ impl Parameter {
         let pattern = &argument.pat;
         Ok(Self {
             raw: quote!(#pointer: #kind #element, #length: usize),
-            // SAFETY of the emitted block: the caller that launches the kernel guarantees pointer and length.
+            // SAFETY of the emitted block: whoever launches the kernel vouches for pointer and length.
             slice: quote! {
                 let #pattern = unsafe { ::core::slice::#build(#pointer, #length) };
             },

@@ -1,6 +1,6 @@
 //! The multiplication of a tile, whose fragments roll through few registers.
 //!
-//! A warp needs four fragments of A for 16 terms, 16 registers, and `PAIRS` of B. It has three fragments of B at a time: as soon as one has been
+//! A warp needs four fragments of A for 16 terms, 16 registers, and `PAIRS` of B. Of B it has three at a time: as soon as one has been
 //! multiplied with all of A, the one three places further takes its registers, from the next 16 terms if need be. So three
 //! pairs times four rows, 24 instructions, hide the time that a fragment takes to come.
 

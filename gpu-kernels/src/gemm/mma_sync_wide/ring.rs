@@ -1,7 +1,7 @@
 //! The stages in shared memory, and the copies that fill them.
 //!
 //! A stage has 64 terms of the tile's rows of A, then of its columns of B. The copies know nothing of where one tile of C ends: behind
-//! its last term they continue with the first of the next one, so that the multiplication never waits for a ring that starts empty.
+//! its last term they go on with the first of the next one, so that the multiplication never waits for a ring that starts empty.
 //!
 //! A thread's 14 copies of a stage are issued a few at a time, between multiplications, instead of all at once.
 
@@ -120,7 +120,7 @@ impl Ring {
         }
     }
 
-    /// Reports that all copies of a stage have been issued.
+    /// Says that all copies of a stage have been issued.
     #[inline(always)]
     pub(super) fn close(&mut self) {
         async_copy::commit_group();
@@ -149,7 +149,7 @@ impl Ring {
         self.current = after(self.current);
     }
 
-    /// The address in the current stage for a place in a stage, 16 terms times `quarter` further.
+    /// Of a place in a stage, that in the current one, 16 terms times `quarter` further.
     #[inline(always)]
     pub(super) fn at(&self, place: u32, quarter: u32) -> SharedPtr<u8> {
         self.stages

@@ -41,7 +41,7 @@ impl Schedule {
     #[inline(always)]
     pub(super) fn new(rows: u32, columns: u32) -> Self {
         let edges = [rows.div_ceil(ROWS), columns.div_ceil(COLUMNS)];
-        // There is always one; the lower bound keeps the compiler from a check for division by zero.
+        // There is always one; said so that nothing can divide by zero.
         let (blocks, block) = (thread::grid_dim_x().max(1), thread::block_idx_x());
         let tiles = edges[0] * edges[1];
         let (waves, rest) = (tiles / blocks, tiles % blocks);

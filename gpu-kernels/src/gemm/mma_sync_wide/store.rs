@@ -58,7 +58,7 @@ pub(super) unsafe fn store<const PAIRS: usize>(matrices: &Matrices, tile: Tile, 
     } }
 }
 
-/// The `i`th of four adjacent lanes gets the `i`th word of each.
+/// Of four lanes side by side, the `i`th gets the `i`th word of each.
 #[inline(always)]
 fn transposed(quarter: u32, [a, b, c, d]: [u32; 4]) -> [u32; 4] {
     let (is_odd, is_upper) = (quarter & 1 != 0, quarter & 2 != 0);

@@ -250,8 +250,8 @@ compare_and_swap! {
     atomic_compare_and_swap_f64_system, SystemAtomicF64(f64);
 }
 
-/// Adds one, or begins again with 0 when `bound` is reached, by a loop of compare-and-swap (CUDA C++ `atomicInc`). Returns the previous
-/// value.
+/// Adds one, or begins again with 0 when `bound` is reached, by a loop of compare-and-swap (CUDA C++ `atomicInc`). Gives the value
+/// before.
 ///
 /// # Safety
 /// The module's contract.
@@ -260,8 +260,8 @@ pub unsafe fn atomic_inc_bounded_relaxed_u32_device(ptr: *mut u32, bound: u32) -
     unsafe { update(ptr, |value| if value >= bound { 0 } else { value + 1 }) }
 }
 
-/// Subtracts one, or begins again with `bound` from 0 and from above it, by a loop of compare-and-swap (CUDA C++ `atomicDec`). Returns the previous
-/// value.
+/// Subtracts one, or begins again with `bound` from 0 and from above it, by a loop of compare-and-swap (CUDA C++ `atomicDec`). Gives
+/// the value before.
 ///
 /// # Safety
 /// The module's contract.

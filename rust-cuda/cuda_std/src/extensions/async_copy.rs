@@ -44,8 +44,8 @@ copies! {
         "Copies 16 bytes, past the first-level cache (PTX `cp.async.cg`).";
 }
 
-/// Copies the first `bytes` of 16 bytes, 0 to 16, and writes zeros after them (PTX `cp.async.cg` with a source size). The copy reads no more than
-/// these bytes of `from`.
+/// Copies the first `bytes` of 16 bytes, 0 to 16, and writes zeros after them (PTX `cp.async.cg` with a source size). Of
+/// `from` no more than these bytes are read.
 ///
 /// # Safety
 /// As for [`copy_16`], but that `from` is valid for that many bytes.

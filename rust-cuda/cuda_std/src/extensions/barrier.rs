@@ -26,7 +26,7 @@ pub unsafe fn sync(barrier: u32, threads: u32) {
     unsafe { llvm::barrier_sync(barrier, threads) }
 }
 
-/// Arrives at barrier number `barrier` and continues (PTX `bar.arrive`).
+/// Arrives at barrier number `barrier` and goes on (PTX `bar.arrive`).
 ///
 /// # Safety
 /// The module's contract.

@@ -55,7 +55,7 @@ pub unsafe fn sync() {
     }
 }
 
-/// Arrives at the cluster's barrier and continues (PTX `barrier.cluster.arrive`).
+/// Arrives at the cluster's barrier and goes on (PTX `barrier.cluster.arrive`).
 ///
 /// # Safety
 /// All threads of the cluster that have not exited call it and then [`wait`], those of a warp together.

@@ -1,9 +1,9 @@
 //! Mbarrier objects: barriers in shared memory that count arrivals of threads and bytes of asynchronous copies.
 //!
-//! An object goes through phases. A phase completes when as many arrivals as [`Mbarrier::init`] was told have come, and as many bytes as were
-//! [expected](Mbarrier::arrive_expect_tx); then the next one begins with the same count. A waiting thread names the phase by its parity: 0 for
-//! the first, 1 for the second, 0 for the third. Waiting for parity 1 at a fresh object returns at once, as if a phase before the first had
-//! completed.
+//! An object goes through phases. A phase completes when as many arrivals as [`Mbarrier::init`] was told have come, and
+//! as many bytes as were [expected](Mbarrier::arrive_expect_tx); then the next one begins with the same count. Who
+//! waits names the phase by its parity: 0 for the first, 1 for the second, 0 for the third. Waiting for parity 1 at
+//! a fresh object returns at once, as if a phase before the first had completed.
 //!
 //! Every method needs sm_80 and PTX 7.1, those that say so sm_90; in a build for older GPUs the methods do not exist. An
 //! arrival releases and a wait acquires: what a thread did before it arrived is visible to those that waited for the phase.
@@ -116,7 +116,7 @@ impl Mbarrier {
         }
     }
 
-    /// Arrives, and tells the phase to wait for this many more bytes of [bulk copies](crate::extensions::bulk) (PTX
+    /// Arrives, and tells the phase to wait for so many more bytes of [bulk copies](crate::extensions::bulk) (PTX
     /// `mbarrier.arrive.expect_tx`, sm_90).
     ///
     /// # Safety
@@ -135,7 +135,7 @@ impl Mbarrier {
         }
     }
 
-    /// Tells the phase to wait for this many more bytes, without arriving (PTX `mbarrier.expect_tx`, sm_90).
+    /// Tells the phase to wait for so many more bytes, without arriving (PTX `mbarrier.expect_tx`, sm_90).
     ///
     /// # Safety
     /// As for [`arrive_expect_tx`](Self::arrive_expect_tx).

@@ -30,7 +30,7 @@ pub unsafe fn decrease_to<const COUNT: u32>() {
 /// them (PTX `setmaxnreg.inc.sync.aligned.u32`).
 ///
 /// # Safety
-/// As for [`decrease_to`], but that they have no more registers now. Another warp releases the missing registers.
+/// As for [`decrease_to`], but that they have no more registers now. Somebody gives back what is missing.
 #[gpu_only]
 pub unsafe fn increase_to<const COUNT: u32>() {
     // SAFETY: the caller's.

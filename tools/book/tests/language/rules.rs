@@ -17,6 +17,19 @@ pub const ALLOWED: &[&str] = &[
     "tools/book/tests/language.rs",
 ];
 
+/// Files and words that stay until the kernels change: the digest of a recorded module covers the comments of its sources.
+pub const KEPT: &[(&str, &str)] = &[
+    (
+        "gpu-kernels/src/baseline/kv_cache.rs",
+        "what a pointer leads to",
+    ),
+    ("gpu-kernels/src/cluster_product/kernels.rs", "whoever"),
+    ("gpu-kernels/src/gemm/mma_sync_wide/ring.rs", "Of a"),
+    ("rust-cuda/cuda_std/src/extensions/registers.rs", "Somebody"),
+    ("rust-cuda/cuda_std/src/shared.rs", "whoever"),
+    ("rust-cuda/cuda_std_macros/src/kernel.rs", "whoever"),
+];
+
 const fn rule(pattern: &'static str, instead: &'static str, example: &'static str) -> Rule {
     Rule {
         pattern,

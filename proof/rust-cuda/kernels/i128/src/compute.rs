@@ -1,6 +1,6 @@
 //! What the kernel computes, on either side.
 
-/// The interaction of one pair.
+/// What is computed of one pair.
 #[derive(Clone, Copy, Debug, PartialEq)]
 #[repr(C)]
 pub struct Results {
