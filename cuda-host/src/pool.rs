@@ -72,7 +72,7 @@ impl fmt::Display for Reuse {
     }
 }
 
-/// What a pool holds, in bytes.
+/// The bytes that a pool holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolStatistics {
     /// Device memory that the pool has now.
@@ -236,7 +236,7 @@ impl MemoryPool {
     }
 }
 
-/// What a pool is made with. The limit is the field `maxSize` of newer headers, where the bindings' are still reserved.
+/// The parameters of a new pool. The limit is the field `maxSize` of newer headers, where the bindings' are still reserved.
 fn properties(device: CUdevice, max_bytes: usize) -> CUmemPoolProps {
     let mut reserved = [0; 64];
     let limit = max_bytes.to_ne_bytes();

@@ -54,7 +54,7 @@ pub struct TimedCall {
     pub operation: Option<u64>,
 }
 
-/// What a program has done since [`keep_log`].
+/// The actions of a program since [`keep_log`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
     /// The operations that have ended, in the order of their ends.

@@ -16,7 +16,7 @@ pub use software_gpu_device::Kind;
 /// The environment variable that names the [`ReportMode`] for programs that do not call [`set_mode`].
 pub const VARIABLE: &str = "SOFTWARE_GPU_RACES";
 
-/// What becomes of reports.
+/// The treatment of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportMode {
     /// Nothing is checked, at no cost.
@@ -210,7 +210,7 @@ pub(crate) fn misnamed() -> Option<String> {
     found().misnamed.clone()
 }
 
-/// What becomes of reports.
+/// The treatment of reports.
 pub fn mode() -> ReportMode {
     found().mode
 }

@@ -59,7 +59,7 @@ impl Stages {
         Ok(Self { stages, input, output, len, rounds, batches })
     }
 
-    /// What a stage does with a micro-batch.
+    /// The work of a stage on a micro-batch.
     pub fn compute(&mut self, stage: usize, batch: usize, stream: &Stream) -> CudaResult<()> {
         let (own, slot) = (&self.stages[stage], batch % SLOTS);
         let (kernel, rounds) = (&own.kernels.fma_chain, self.rounds);

@@ -13,7 +13,7 @@ use std::time::Duration;
 /// How often something occurred, by what it was.
 pub(super) type Counts = BTreeMap<String, usize>;
 
-/// What a variant did.
+/// The actions of a variant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallCounts {
     /// The calls of each thread in order, and where the host worked among them; those of the thread that ran the variant first.
@@ -196,7 +196,7 @@ fn in_words(step: &TracedCall, trace: &Trace, numbers: &mut Numbers) -> String {
     format!("{}({})", step.call, about.join(", "))
 }
 
-/// What a step enqueues, in words.
+/// A description of the operations of a step.
 fn described(step: &TracedCall) -> String {
     match &step.what {
         What::Kernel {

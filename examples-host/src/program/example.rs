@@ -23,7 +23,7 @@ use chapter_trace::Trace;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What runs a part.
+/// The function that runs a part.
 type PartFunction<'a> = Box<dyn Fn(&mut Part) -> anyhow::Result<()> + 'a>;
 
 /// A program of parts.

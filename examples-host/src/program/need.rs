@@ -1,4 +1,4 @@
-//! What a part needs of its device, as data: `--describe` says it, and the part is not begun without it.
+//! A part's requirements on its device, as data: `--describe` says it, and the part is not begun without it.
 
 use crate::device::Device;
 use crate::error::Result;

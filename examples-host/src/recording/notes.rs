@@ -29,7 +29,7 @@ pub(super) fn take() -> Notes {
 #[derive(Debug)]
 pub(super) struct Notes {
     streams: Vec<Used>,
-    /// Who waits for whom, by places in `streams`.
+    /// The waits between streams, by places in `streams`.
     pub(super) waits: Noted,
     /// Phases of host threads, on the clock of the device's records.
     pub(super) phases: Vec<Range>,

@@ -49,7 +49,7 @@ pub fn each<'v, S>(
     })
 }
 
-/// What a stage does with a chunk in a stream.
+/// The work of a stage on a chunk in a stream.
 type Stage<S> = fn(&mut S, usize, &Stream) -> anyhow::Result<()>;
 
 /// What two stages enqueue for each of `chunks` chunks, each in its stream: the copies of both directions at once, mostly, which share

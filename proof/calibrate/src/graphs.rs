@@ -129,7 +129,7 @@ impl CapturedChain {
         })
     }
 
-    /// What `cuGraphLaunch` takes the host, in µs.
+    /// The host's time for `cuGraphLaunch`, in µs.
     fn launch_call(&self, watch: &Stopwatch) -> Result<f64> {
         per_call(LAUNCHES, || self.launch(watch.stream))
     }

@@ -12,7 +12,7 @@ const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 /// What moves each way while both directions move.
 const BOTH_WAYS: usize = 256 * MIB;
-/// What a pageable copy moves.
+/// The bytes of a pageable copy.
 const PAGEABLE: usize = 64 * MIB;
 const SMALL: usize = 64 * KIB;
 const MEDIUM: usize = 4 * MIB;

@@ -48,7 +48,7 @@ pub enum Failure {
         what: String,
         /// What the rule says.
         expected: String,
-        /// What the driver did.
+        /// The driver's actions.
         came: String,
         /// The line of the rule's source file.
         line: u32,

@@ -146,7 +146,7 @@ impl Options {
         self.emit.is_some() || self.final_module_path.is_some()
     }
 
-    /// What the backend cannot do, in sentences.
+    /// The limits of the backend, in sentences.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.arch.capability_value() < 70 {

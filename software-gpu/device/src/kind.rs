@@ -1,4 +1,4 @@
-//! What the checkers look for.
+//! The rules of the checkers.
 
 use std::fmt;
 

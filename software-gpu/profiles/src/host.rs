@@ -1,4 +1,4 @@
-//! What the host's side of the driver costs.
+//! The cost of the host's side of the driver.
 
 use serde::Deserialize;
 

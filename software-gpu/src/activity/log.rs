@@ -67,7 +67,7 @@ pub(super) fn keep() {
     IS_KEPT.store(true, Ordering::Relaxed);
 }
 
-/// What the log holds.
+/// The contents of the log.
 pub(super) fn so_far() -> Log {
     let mut kept = kept();
     let mut log = kept.log.clone();

@@ -12,7 +12,7 @@ pub(super) enum Object {
     Program,
 }
 
-/// What the code at the address belongs to.
+/// The owner of the code at the address.
 #[cfg(unix)]
 pub(super) fn of(address: usize) -> Object {
     use std::ffi::{CStr, OsStr, c_char, c_int, c_void};

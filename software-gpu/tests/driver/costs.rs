@@ -28,7 +28,7 @@ fn free(address: Address) {
     cu!(cuMemFree_v2(address => Address)).expect("cuMemFree");
 }
 
-/// What `cuMemFree` takes besides, in µs.
+/// The additional time of `cuMemFree`, in µs.
 const OTHER: f64 = 0.1;
 
 fn pair(driver: &Driver, bytes: usize) -> f64 {

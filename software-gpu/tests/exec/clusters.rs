@@ -377,7 +377,7 @@ fn a_wait_for_bytes_that_nobody_sends_does_not_end() {
     assert!(matches!(fault, Fault::InstructionBudget { .. }), "{fault}");
 }
 
-/// What `ptxas` refuses, too.
+/// Code that `ptxas` refuses, too.
 #[test]
 fn asynchronous_accesses_have_their_forms() {
     for body in [

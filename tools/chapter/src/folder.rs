@@ -51,7 +51,7 @@ pub struct TargetSummary {
 pub struct Skipped {
     /// The part.
     pub part: String,
-    /// What the device lacks.
+    /// The missing features of the device.
     pub lacking: String,
 }
 

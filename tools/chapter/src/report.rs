@@ -69,7 +69,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit> {
     Ok(Exit::LessonHolds)
 }
 
-/// What both forms show.
+/// The contents of both forms.
 struct ChapterReport<'a> {
     summary: &'a Summary,
     results: &'a [Results],

@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// What the command said, with its exit code.
+/// The command's output, with its exit code.
 fn chapter(arguments: &[&str], folder: &Path) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chapter"));
     let output = command.arg("timeline").args(arguments).current_dir(folder);

@@ -41,7 +41,7 @@ const RECORDED_RUNS: usize = 3;
 /// How often a program runs without CUPTI, where its time is judged.
 const TIMED_RUNS: usize = 3;
 
-/// What became of a file.
+/// The outcome for a file.
 #[derive(Debug)]
 pub enum Attempt {
     /// The compiler refused it, with these words.
@@ -69,7 +69,7 @@ pub struct LabRun {
     pub refused: Option<String>,
     /// On a GPU: records of more runs, without CUPTI. Times are those of the shortest run.
     pub without_cupti: Vec<LabRecord>,
-    /// What the compiler warned of.
+    /// The compiler's warnings.
     pub warnings: String,
 }
 

@@ -63,7 +63,7 @@ pub struct ClockStart {
     pub at_least_bytes: u64,
 }
 
-/// What a student has to do.
+/// The student's task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -227,7 +227,7 @@ fn no_limit() -> u64 {
     u64::MAX
 }
 
-/// What a time is compared with.
+/// The reference of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Yardstick {

@@ -31,7 +31,7 @@ fn rustc() -> Result<OsString> {
     Ok(if own.exists() { own.into() } else { rustc })
 }
 
-/// What a lab may use.
+/// The libraries that a lab may use.
 const LIBRARIES: [&str; 7] = [
     "anyhow",
     "cuda_host",

@@ -21,7 +21,7 @@ pub struct Limits {
     pub confinement: Option<Confinement>,
 }
 
-/// What a process may do that is not trusted. It has no network, no terminal, and reaches no other process.
+/// The permissions of an untrusted process. It has no network, no terminal, and reaches no other process.
 #[derive(Clone, Debug)]
 pub struct Confinement {
     /// Where it may write: there and nowhere else.

@@ -15,7 +15,7 @@ pub struct Submission {
     pub student: String,
     /// The files, by the names of labs.
     pub files: BTreeMap<String, String>,
-    /// What could not be read.
+    /// The file that could not be read.
     pub problem: Option<String>,
 }
 

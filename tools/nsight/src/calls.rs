@@ -1,4 +1,4 @@
-//! What the host called, and when.
+//! The host's calls, with their times.
 
 use super::NsightError;
 use super::names::{Strings, process, thread};

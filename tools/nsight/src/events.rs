@@ -1,4 +1,4 @@
-//! What waited for what through events.
+//! The waits through events.
 
 use super::NsightError;
 use super::calls::Calls;
@@ -18,7 +18,7 @@ pub struct RawWait {
     pub place: OperationOrigin,
     /// The time of the host's call.
     pub at: i64,
-    /// Behind what the event was recorded: the stream and the host's time. `None` when the export does not say.
+    /// The place of the event's record: the stream and the host's time. `None` when the export does not say.
     pub recorded: Option<(OperationOrigin, i64)>,
 }
 

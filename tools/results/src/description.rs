@@ -55,7 +55,7 @@ pub struct PartDescription {
     pub needs: Vec<NeedDescription>,
 }
 
-/// What a part needs of the device.
+/// A part's requirements on the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NeedDescription {

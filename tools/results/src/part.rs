@@ -144,7 +144,7 @@ pub struct Bound {
     pub us: f64,
 }
 
-/// What a claim's figure is a number of.
+/// The unit of a claim's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -267,7 +267,7 @@ pub struct PartResults {
     /// The work of each group that has a plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<Plan>,
-    /// What was timed, in order.
+    /// The measurements, in order.
     pub timed: Vec<Timed>,
     /// What bounds it.
     pub bounds: Vec<Bound>,

@@ -38,7 +38,7 @@ pub struct Request {
     pub gpu_sizes: bool,
 }
 
-/// What a run of an example left behind.
+/// The output of an example's run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]

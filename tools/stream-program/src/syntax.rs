@@ -12,7 +12,7 @@ pub struct Statement {
     pub action: Action,
 }
 
-/// What a line does.
+/// The action of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// `let NAME = NUMBER`

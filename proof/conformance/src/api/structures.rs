@@ -104,7 +104,7 @@ pub struct MemsetNodeParams {
     pub to: Address,
     /// Bytes from one row to the next.
     pub pitch: usize,
-    /// What each element becomes.
+    /// The result of each element.
     pub value: u32,
     /// 1, 2 or 4 bytes.
     pub element_bytes: u32,
@@ -285,7 +285,7 @@ pub struct Memcpy3D {
 pub struct MemAllocNodeParams {
     /// Where the memory is.
     pub properties: MemPoolProps,
-    /// Who else may access it.
+    /// The other devices that may access it.
     pub access: *const MemAccessDesc,
     /// How many of them there are.
     pub access_count: usize,

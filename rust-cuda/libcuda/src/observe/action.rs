@@ -30,7 +30,7 @@ pub enum Copied {
     Unified,
 }
 
-/// What a call does.
+/// The action of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// A kernel is enqueued.

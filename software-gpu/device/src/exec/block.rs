@@ -148,7 +148,7 @@ impl<'g> Worker<'g> {
         self.cx.shared
     }
 
-    /// What the device's memory takes.
+    /// The latencies of the device's memory.
     pub fn latencies(&self) -> Latencies {
         self.cx.latencies()
     }
@@ -230,7 +230,7 @@ impl<'g> Worker<'g> {
         self.running == 0
     }
 
-    /// What the block has cost.
+    /// The cost of the block.
     pub fn cost(&self) -> BlockCost {
         // The slowest warp determines the latency. The busiest unit may take longer: `phases` compares the two.
         let slowest = self.warps.iter().max_by_key(|warp| warp.cycles());

@@ -90,7 +90,7 @@ pub(super) struct Context<'g> {
 }
 
 impl Context<'_> {
-    /// What the device's memory takes.
+    /// The latencies of the device's memory.
     #[inline]
     pub fn latencies(&self) -> Latencies {
         self.grid.kernel.program.latencies

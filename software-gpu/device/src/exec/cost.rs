@@ -144,7 +144,7 @@ impl GridCost {
     }
 }
 
-/// What one PTX instruction costs: `issues` warp instructions of `class`, result ready after `latency` cycles.
+/// The cost of one PTX instruction: `issues` warp instructions of `class`, result ready after `latency` cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Weight {
     pub class: Class,

@@ -269,7 +269,7 @@ struct Queue<'g> {
     observations: Mutex<Observations<'g>>,
 }
 
-/// What host threads have seen.
+/// The findings of host threads.
 type Observations<'g> = (Vec<Watch<'g>>, Vec<Touches>);
 
 /// What runs blocks, one at a time or several at the same time.

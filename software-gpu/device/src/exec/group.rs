@@ -27,7 +27,7 @@ pub(super) struct Group<'g> {
     workers: Vec<Worker<'g>>,
     clusters: Vec<Rc<Cluster>>,
     cluster_blocks: usize,
-    /// What all blocks so far have touched.
+    /// The memory that all blocks so far have accessed.
     touches: Box<Touches>,
 }
 
@@ -93,7 +93,7 @@ impl<'g> Group<'g> {
         }
     }
 
-    /// What the blocks have cost.
+    /// The cost of the blocks.
     fn costs(&mut self) -> Vec<BlockCost> {
         let mut costs = Vec::new();
         for members in self.workers.chunks_mut(self.cluster_blocks) {

@@ -175,7 +175,7 @@ impl ExecutableKernel {
 pub(super) struct KernelProgram {
     /// The kernel first.
     pub codes: Vec<Code>,
-    /// What the device's memory takes.
+    /// The latencies of the device's memory.
     pub latencies: Latencies,
     /// Memory instructions in all of them.
     pub sites: u32,

@@ -429,7 +429,7 @@ mod avx2 {
         unsafe { std::mem::transmute::<[u32; COLUMNS], __m256>(*bits) }
     }
 
-    /// The power of two in each number, or a lesser one than that of any.
+    /// The power of two in each number, or one less than that of any.
     #[target_feature(enable = "avx2")]
     fn at_least(numbers: __m256) -> __m256 {
         let exponent = _mm256_castsi256_ps(_mm256_set1_epi32(EXPONENT as i32));

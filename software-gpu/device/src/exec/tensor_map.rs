@@ -4,7 +4,7 @@
 
 /// Bytes of a tensor map.
 pub const BYTES: usize = 128;
-/// What its address must be a multiple of.
+/// The alignment of its address.
 pub const ALIGNMENT: u64 = 64;
 /// The most dimensions.
 pub const MAX_RANK: usize = 5;

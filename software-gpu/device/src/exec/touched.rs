@@ -224,7 +224,7 @@ impl Touches {
         merged as f64 / asked.max(1) as f64
     }
 
-    /// What several host threads have seen.
+    /// The findings of several host threads.
     pub fn together(all: Vec<Self>) -> Touched {
         let mut touched = Touched::default();
         for mut touches in all {

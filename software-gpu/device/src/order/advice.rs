@@ -13,7 +13,7 @@ pub(super) struct Advice {
     pub(super) lack: String,
     /// The dependency to add.
     pub(super) missing: String,
-    /// What looks like it and is not.
+    /// Texts that resemble it.
     pub(super) nearly: Option<String>,
     /// Whether the side that ran second was called first.
     pub(super) reversed: bool,

@@ -1,4 +1,4 @@
-//! What streams are called in reports.
+//! The names of streams in reports.
 
 use std::collections::BTreeMap;
 

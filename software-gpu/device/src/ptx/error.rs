@@ -41,7 +41,7 @@ pub struct PtxError {
 }
 
 impl PtxError {
-    /// What PTX does not allow.
+    /// An error for a construct that PTX does not allow.
     pub fn syntax(line: u32, text: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(PtxErrorKind::Syntax, line, text.into(), message.into())
     }

@@ -107,7 +107,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `0xFF00(name)`: one byte of an address. The bytes come in order, so the first one stands for the address.
+    /// `0xFF00(name)`: one byte of an address. The bytes come in order, so the first one represents the address.
     fn masked_address(&mut self, variable: &mut Variable, line: u32) -> Result<(), PtxError> {
         let mask = match self.previous_integer() {
             Some(mask)

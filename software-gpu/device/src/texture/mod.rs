@@ -76,7 +76,7 @@ impl Shape {
 pub struct Image {
     /// The address of the first texel.
     pub address: u64,
-    /// What a texel consists of.
+    /// The channels of a texel.
     pub format: Format,
     /// Its dimensions.
     pub shape: Shape,

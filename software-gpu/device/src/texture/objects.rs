@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Image, Sampler};
 
-/// What a kernel's 64-bit handle stands for.
+/// The object behind a kernel's 64-bit handle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Object {
     /// `cuTexObjectCreate`.

@@ -18,7 +18,7 @@ pub(super) enum Unit {
 impl Unit {
     const COUNT: usize = 1 + CopyKind::ENGINES;
 
-    /// What `work` needs, if anything.
+    /// The requirements of `work`, if there are any.
     pub fn of(work: &OperationStage) -> Option<Self> {
         match *work {
             OperationStage::Kernel { .. } | OperationStage::Set { .. } => {

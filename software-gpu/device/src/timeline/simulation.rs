@@ -179,7 +179,7 @@ impl Timeline {
         None
     }
 
-    /// What the kernel that just started costs. Ignored for anything else.
+    /// Sets the cost of the kernel that just started. Ignored for anything else.
     pub fn set_kernel_cost(&mut self, op: OpId, cost: KernelCost) {
         let Some(operation) = self.operations.get(op) else {
             return;

@@ -107,7 +107,7 @@ fn in_words(missing: Missing) -> (&'static str, &'static str) {
     }
 }
 
-/// What to do about it.
+/// The remedy.
 fn remedy(missing: Missing) -> &'static str {
     match missing {
         Missing::WarpBarrier => {

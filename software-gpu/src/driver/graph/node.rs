@@ -31,7 +31,7 @@ impl Node {
     }
 }
 
-/// What a node does.
+/// The action of a node.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     Kernel(Box<KernelNode>),

@@ -173,7 +173,7 @@ fn task() -> Option<u32> {
     TASK.get()
 }
 
-/// What a blocked thread waits for.
+/// The condition of a blocked thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blocked {
     /// Until another thread of the process wakes it, which finds it by this address.

@@ -52,7 +52,7 @@ pub(super) fn may_hold_watched(range: &Range<u64>) -> bool {
     LOWEST.load(Ordering::Relaxed) < range.end && range.start < HIGHEST.load(Ordering::Relaxed)
 }
 
-/// What reports call an access of the program.
+/// The name of a program's access in reports.
 pub(super) fn word(access: HostAccess) -> &'static str {
     match access {
         HostAccess::Read => "load",
@@ -99,7 +99,7 @@ pub(super) struct Seen {
     pub(super) in_host_function: bool,
 }
 
-/// What a page allows the program.
+/// The accesses that a page allows the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PageAccess {
     /// No access: the device writes.

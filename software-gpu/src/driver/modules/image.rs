@@ -38,7 +38,7 @@ const ZSTANDARD: u64 = 0x8000;
 /// Bytes of PTX above which an image is rejected, so that a hostile image cannot exhaust memory.
 const MAX_TEXT: u64 = 1 << 30;
 
-/// What to do about machine code.
+/// The advice for machine code.
 const ADVICE: &str = "the software GPU executes PTX: build with `nvcc -ptx`, or add PTX to the image with \
                       `-gencode arch=compute_90,code=compute_90`";
 

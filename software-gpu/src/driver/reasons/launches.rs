@@ -3,7 +3,7 @@
 use super::because;
 use crate::driver::c_abi::errors::CudaError;
 
-/// What limits a launch.
+/// The limits of a launch.
 pub(in crate::driver) enum Limit {
     /// The grid's extents.
     Grid([u32; 3], [u32; 3]),

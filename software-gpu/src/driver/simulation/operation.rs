@@ -150,7 +150,7 @@ pub(in crate::driver) struct MemsetPattern {
     pub(in crate::driver) len: usize,
 }
 
-/// What memory an address is of.
+/// The kind of memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Place {
     /// An address in the address space: device memory or page-locked host memory.

@@ -43,7 +43,7 @@ pub(in crate::driver) struct Value {
     wide: bool,
 }
 
-/// What a stream waits for.
+/// The condition that a stream waits for.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct ValueWait {
     pub(in crate::driver) value: Value,

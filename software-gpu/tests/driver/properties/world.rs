@@ -25,7 +25,7 @@ const FIRST_FLAG: usize = PLACES + 1;
 /// No other memset has as many bytes.
 const MARK: usize = 5;
 
-/// What outlives a program.
+/// The state that outlives a program.
 pub struct TestState {
     driver: Driver,
     functions: [Handle; 4],

@@ -13,7 +13,7 @@ pub struct StepResult {
     pub pieces: u64,
     /// The bytes allocated from the pool.
     pub used: u64,
-    /// What the pool has of the device's memory.
+    /// The device memory that the pool holds.
     pub reserved: u64,
 }
 

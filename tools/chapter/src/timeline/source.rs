@@ -36,7 +36,7 @@ pub struct Recorded {
     pub facts: Facts,
 }
 
-/// What a file holds.
+/// The contents of a file.
 pub struct Contents {
     /// The example, or the file's name.
     pub subject: String,

@@ -31,7 +31,7 @@ const COMPILE_TIME: Duration = Duration::from_secs(60);
 /// The address space of a compiler, in bytes.
 const COMPILE_MEMORY: u64 = 8 << 30;
 
-/// What became of one lab of a submission.
+/// The outcome of one lab of a submission.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Graded {
     /// The marks.
@@ -44,7 +44,7 @@ pub struct Graded {
     pub said: Option<String>,
 }
 
-/// What became of a submission.
+/// The outcome of a submission.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Grade {
     /// The student.

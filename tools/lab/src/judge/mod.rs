@@ -45,7 +45,7 @@ impl Mark {
     }
 }
 
-/// What became of one criterion.
+/// The outcome of one criterion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Judged {
     /// The criterion.
@@ -62,7 +62,7 @@ pub struct Judged {
     pub teaches: String,
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verdict {
     /// The lab.

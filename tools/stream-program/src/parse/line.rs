@@ -8,7 +8,7 @@ use crate::syntax::{
 /// Expressions within expressions, at most.
 const DEPTH: u32 = 40;
 
-/// What a line is.
+/// The kind of a line.
 pub(super) enum Line {
     Empty,
     /// The end of a loop.

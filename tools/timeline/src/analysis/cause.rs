@@ -20,7 +20,7 @@ const NEXT_IN_STREAM: Duration = Duration::from_micros(10);
 /// Where the book says how graphs help.
 const GRAPHS: &str = "book/src/graphs.md";
 
-/// What held an operation up.
+/// The cause of an operation's delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The host was kept by a copy from or to pageable memory, or the operation waited for such a copy.

@@ -69,7 +69,7 @@ pub struct Facts {
     pub operations: Vec<OperationFacts>,
     /// The facts about streams, by name.
     pub streams: BTreeMap<String, StreamKind>,
-    /// What the device's multiprocessors hold.
+    /// The limits of the device's multiprocessors.
     pub multiprocessors: Option<Multiprocessors>,
     /// All calls of the host that are known.
     pub calls: Vec<TimedHostCall>,

@@ -1,4 +1,4 @@
-//! What kept the host.
+//! The cause of the host's wait.
 
 use crate::analysis::facts::{Facts, TimedHostCall};
 use chapter_results::intervals::{Engine, Recording};

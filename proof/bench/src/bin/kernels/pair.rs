@@ -63,7 +63,7 @@ pub struct KernelPair {
     pub threads: u32,
     /// Each in the low bytes of a word.
     arguments: Vec<u64>,
-    /// What the kernel writes.
+    /// The kernel's output.
     outputs: Vec<(Rc<Array>, Agreement)>,
     /// What it reads, kept alive.
     inputs: Vec<Rc<Array>>,

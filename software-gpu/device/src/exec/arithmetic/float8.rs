@@ -29,7 +29,7 @@ pub(in crate::exec) const E5M2: Float8 = Float8 {
     largest: 57344,
 };
 
-/// What every NaN becomes.
+/// The canonical NaN.
 const NAN: u8 = 0x7f;
 const SIGN: u8 = 0x80;
 

@@ -142,7 +142,7 @@ fn may_be_asynchronous(operation: AtomicOperation, kind: Type) -> bool {
     }
 }
 
-/// What an atomic does with the old value.
+/// The operator of an atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtomicOperation {
     Add,

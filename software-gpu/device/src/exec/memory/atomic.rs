@@ -107,7 +107,7 @@ fn watch_shared(cx: &mut Context<'_>, site: &Site, place: *mut u8, lane: usize) 
     }
 }
 
-/// What [`Context::together`] does not settle.
+/// The cases that [`Context::together`] leaves open.
 ///
 /// # Safety
 ///

@@ -71,7 +71,7 @@ pub(super) enum HalfWarpPattern {
     Same,
 }
 
-/// What the addresses of a whole warp are.
+/// The pattern of the addresses of a whole warp.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pattern {
     /// One behind the other, as far apart as a lane has bytes.

@@ -60,7 +60,7 @@ pub use shared::SharedRace;
 pub(super) use unwritten::Accessor;
 pub use unwritten::NeverWritten;
 
-/// What the checkers have seen of a grid.
+/// The checkers' observations of a grid.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// The bytes of device memory and page-locked host memory that it touched. Strong accesses of a scope wider than

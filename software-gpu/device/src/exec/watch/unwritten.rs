@@ -43,7 +43,7 @@ pub struct NeverWritten {
 pub(super) struct Unwritten<'g> {
     /// The bytes written before the grid, in the allocations examined so far.
     before: Vec<(&'g Allocation, Arc<ByteSet>)>,
-    /// What the current block has stored to.
+    /// The memory that the current block has stored to.
     block: ByteMap,
     /// The bytes stored by at least one block, and those stored by several.
     once: ByteMap,

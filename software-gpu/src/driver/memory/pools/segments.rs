@@ -172,7 +172,7 @@ impl Segments {
         Some(bytes)
     }
 
-    /// The host has seen the end of the frees that `seen` is true of.
+    /// The host has observed the end of the frees for which `seen` is true.
     pub(in crate::driver) fn see(&mut self, seen: impl Fn(&FreePoint) -> bool) {
         for (address, bytes) in self.unseen.seen(seen) {
             self.insert(address, bytes, State::Freed(None));

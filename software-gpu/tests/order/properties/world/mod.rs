@@ -82,9 +82,9 @@ pub struct TestState {
 pub struct Difference {
     /// The step, from 0; that behind the last one executes what is left.
     pub step: usize,
-    /// What the checker says.
+    /// The checker's findings.
     pub found: Vec<Expected>,
-    /// What the oracle says.
+    /// The oracle's result.
     pub expected: Vec<Expected>,
 }
 
