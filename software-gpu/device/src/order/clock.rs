@@ -42,7 +42,7 @@ enum ClockNode {
     Branch([Option<Arc<ClockNode>>; WIDTH]),
 }
 
-/// Which of two nodes is the result of joining or meeting them.
+/// The result of joining or meeting two nodes.
 enum Result {
     Own,
     Other,
@@ -52,6 +52,7 @@ enum Result {
 impl Clock {
     /// The last step of `chain` that came before, or 0.
     pub(super) fn of(&self, chain: usize) -> u64 {
+        // A chain beyond the tree has no step in this clock.
         if chain >= reach(self.height) {
             return 0;
         }
@@ -76,6 +77,7 @@ impl Clock {
 
     /// Whether it includes the other one.
     pub(super) fn knows_all(&self, other: &Self) -> bool {
+        // A join that adds nothing leaves every node shared, so a comparison of two pointers decides.
         let mut both = self.clone();
         both.join(other);
         both.is_same(self)
@@ -106,6 +108,7 @@ impl Clock {
             self.grow(other.height);
         }
         let mut other_root = Arc::clone(root);
+        // Both roots need one height before their nodes can be compared.
         for _ in other.height..self.height {
             other_root = Arc::new(ClockNode::above(other_root));
         }
@@ -117,6 +120,7 @@ impl Clock {
     /// As [`join`](Self::join), if this clock has joined those `before` already: costs as much as `other` differs from them.
     pub(super) fn join_since<const N: usize>(&mut self, other: &Self, before: [&Self; N]) {
         let Some(root) = &other.root else { return };
+        // Nodes can be shared only at equal places, and hence only between trees of one height.
         let known = before.map(|before| match before.height == other.height {
             true => before.root.as_ref(),
             false => None,
@@ -135,6 +139,7 @@ impl Clock {
             self.root = None;
             return;
         };
+        // Chains beyond the lower tree are missing in one of the two clocks: their minimum is 0.
         let height = self.height.min(other.height);
         let own = own.first_at(self.height - height);
         let root = root.first_at(other.height - height);
@@ -188,6 +193,7 @@ impl Clock {
         let mut slot = &mut self.root;
         loop {
             let node = slot.get_or_insert_with(|| Arc::new(ClockNode::empty(height)));
+            // Copy on write: a node that other clocks share is cloned on the path to the position, and only there.
             match Arc::make_mut(node) {
                 ClockNode::Leaf(positions) => return &mut positions[chain % WIDTH],
                 ClockNode::Branch(children) => {
@@ -205,7 +211,7 @@ impl PartialEq for Clock {
     }
 }
 
-/// How many chains a tree of that height has room for.
+/// The number of chains that a tree of this height holds.
 fn reach(height: u32) -> usize {
     WIDTH.saturating_pow(height + 1)
 }
@@ -251,7 +257,7 @@ impl ClockNode {
         }
     }
 
-    /// The steps of `node` that are in none of the `known` ones. Looks at no part that is also one of theirs.
+    /// The steps of `node` that are in none of the `known` ones. Skips nodes that it shares with them.
     fn news<const N: usize>(
         node: &Arc<Self>,
         known: [Option<&Arc<Self>>; N],
@@ -290,6 +296,7 @@ fn join(own: &mut Arc<ClockNode>, other: &Arc<ClockNode>) {
     if Arc::ptr_eq(own, other) {
         return;
     }
+    // No other clock shares the leaf, so it is changed in place without an allocation.
     if let (Some(ClockNode::Leaf(mine)), ClockNode::Leaf(theirs)) = (Arc::get_mut(own), &**other) {
         visited::node();
         mine.iter_mut()

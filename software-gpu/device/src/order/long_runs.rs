@@ -1,4 +1,7 @@
-//! Memory stays bounded however long a program runs, and time is proportional to what it does.
+//! Tests: memory stays bounded however long a program runs, and time is proportional to the number of its accesses.
+//!
+//! Nothing here is timed. Memory is the checker's number of ranges, chains and operations ([`Checker::size`]) after tens of thousands of
+//! rounds. Time is the number of nodes, cells and groups that the checker has looked at (`visited`).
 
 use std::ops::Range;
 

@@ -171,7 +171,7 @@ impl History {
     }
 }
 
-/// Gives the latest accesses of the list that are not ordered before this one. Whether those are all.
+/// Passes the latest accesses of the list that are not ordered before this one to `conflict`. Returns whether those are all.
 fn conflicts(list: &[Entry], by: Accessor<'_>, conflict: &mut impl FnMut(&Entry)) -> bool {
     let unordered = list.iter().rev().filter(|entry| {
         visited::entry();
@@ -187,6 +187,7 @@ fn conflicts(list: &[Entry], by: Accessor<'_>, conflict: &mut impl FnMut(&Entry)
 
 /// Returns the conflicts, and drops the accesses that are ordered before, unless very many are not.
 fn replace(list: &mut Vec<Entry>, by: Accessor<'_>, conflict: &mut impl FnMut(&Entry)) {
+    // After very many conflicts the list is not swept: a sweep for each access would make the time quadratic.
     if !list.is_empty() && conflicts(list, by, conflict) {
         list.retain(|entry| !by.comes_after(entry));
     }
@@ -204,6 +205,7 @@ fn add(list: &mut Vec<Entry>, entry: Entry, by: Accessor<'_>) {
             list.reserve(list.len());
         }
     }
+    // An execution that touches the same bytes again adds no second entry.
     if list.last().is_none_or(|last| last.executed != by.executed) {
         list.push(entry);
     }
