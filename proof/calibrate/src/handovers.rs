@@ -77,7 +77,7 @@ pub fn measure(
     Ok(())
 }
 
-/// What the base says that a block of one warp with nothing to do takes.
+/// The time of an empty block of one warp, from the base.
 fn empty_block_us(findings: &Findings) -> Result<f64> {
     let cycles = findings.of_base("kernels", "block_start_cycles")?
         + findings.of_base("kernels", "block_turnover_cycles")?

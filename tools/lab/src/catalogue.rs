@@ -188,7 +188,7 @@ pub enum Check {
     },
     /// A time that the program measured is that of a kernel.
     TimeOfKernel {
-        /// What the program calls it.
+        /// Its name in the program.
         name: String,
         /// The kernel.
         kernel: String,

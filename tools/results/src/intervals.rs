@@ -258,7 +258,7 @@ pub struct Dependency {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
-    /// What the program calls it.
+    /// Its name in the program.
     pub name: String,
     /// The host thread's name.
     pub thread: String,

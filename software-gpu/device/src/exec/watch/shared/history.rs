@@ -156,7 +156,7 @@ impl Kept {
         self.strength() != 0
     }
 
-    /// Strong accesses of one strength do not race. Those of different sizes do, as they overlap only in part (PTX ISA,
+    /// Strong accesses of one strength do not race. Strong accesses of different sizes do, as they overlap only in part (PTX ISA,
     /// "Morally strong operations").
     #[inline(always)]
     fn strength(&self) -> u64 {
