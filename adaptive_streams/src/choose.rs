@@ -13,7 +13,7 @@ pub const SAMPLED: usize = 6;
 
 impl Rounds<'_> {
     /// The rounds from the first on, each with the number of streams that is chosen for it, and with events around a kernel if
-    /// that is asked for.
+    /// that is requested.
     pub fn run(
         &mut self,
         rounds: usize,

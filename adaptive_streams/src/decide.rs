@@ -60,7 +60,7 @@ pub struct Decision {
 /// What a round is predicted to take with each number of streams.
 fn predict(floors: &Floors, telemetry: Telemetry) -> [Duration; CHOICES.len()] {
     std::array::from_fn(|choice| {
-        // Of the chunk that there would be.
+        // The chunk's size if the data were divided so.
         let kernel = telemetry.kernel * telemetry.streams as u32 / CHOICES[choice] as u32;
         floors[choice].round.max(floors[choice].way + kernel)
     })

@@ -45,7 +45,7 @@ pub fn copy_out(host: &mut [u32], device: &DeviceBuffer<u32>, stream: &Stream) -
     unsafe { device.index(..host.len()).async_copy_to(host, stream) }
 }
 
-/// More than any machine has. A host of 32 bits cannot count that far: it asks for half of its address space.
+/// More than any machine has. A host of 32 bits cannot count that far: it requests half of its address space.
 pub fn pebibyte() -> CudaResult<LockedBuffer<u8>> {
     let bytes = usize::try_from(1_u64 << 50).unwrap_or(usize::MAX / 2);
     // SAFETY: bytes may have any value.

@@ -24,9 +24,9 @@ pub fn begin_in(stream: &Stream, mode: CaptureMode) -> CudaResult<()> {
 /// an allocation: the driver refuses them, and the capture is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CaptureMode {
-    /// Those of every thread.
+    /// The calls of every thread.
     Global,
-    /// Those of the thread that began the capture.
+    /// The calls of the thread that began the capture.
     ThreadLocal,
     /// None of them.
     Relaxed,
@@ -76,7 +76,7 @@ pub fn latest_node(stream: &Stream) -> CudaResult<Node> {
     if count != 1 || nodes.is_null() {
         return Err(CudaError::InvalidValue);
     }
-    // SAFETY: the driver has stored the address of `count` nodes, which live as long as the capture goes on.
+    // SAFETY: the driver has stored the address of `count` nodes, which live as long as the capture continues.
     Ok(Node(unsafe { *nodes }))
 }
 
@@ -133,7 +133,7 @@ impl GraphExec {
         unsafe { sys::cuGraphLaunch(self.0, stream.as_inner()) }.to_result()
     }
 
-    /// Gives the instance the parameters of `graph`, which has the same nodes and edges (`cuGraphExecUpdate`). Launches that
+    /// Sets the instance's parameters to those of `graph`, which has the same nodes and edges (`cuGraphExecUpdate`). Launches that
     /// were enqueued before keep theirs.
     pub fn update(&self, graph: &Graph) -> CudaResult<()> {
         let (mut node, mut result) = (
@@ -151,7 +151,7 @@ impl GraphExec {
     /// The node is not a kernel node of the graph that this is an instance of.
     ///
     /// # Safety
-    /// The graph of the node lives. Of the arguments, what [`Kernel::launch`] demands, for each launch of the graph from now on.
+    /// The graph of the node lives. The arguments meet the demands of [`Kernel::launch`], for each later launch of the graph.
     pub unsafe fn set_kernel<S: Signature, A: KernelArguments<S::Parameters>>(
         &self,
         node: Node,

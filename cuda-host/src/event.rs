@@ -5,7 +5,7 @@ use crate::handle;
 use cust::event::Event;
 use cust::sys::CUevent;
 
-/// What cust's events lack.
+/// The event functions that cust lacks.
 pub trait EventExt {
     /// The driver's handle.
     fn raw(&self) -> CUevent;

@@ -6,7 +6,7 @@ pub struct Lent<T> {
     len: usize,
 }
 
-// SAFETY: `get` is unsafe, and whoever calls it vouches that nothing else uses the elements.
+// SAFETY: `get` is unsafe, and its caller guarantees that nothing else uses the elements.
 unsafe impl<T: Send> Send for Lent<T> {}
 
 impl<T> Lent<T> {

@@ -72,14 +72,14 @@ impl fmt::Display for Reuse {
     }
 }
 
-/// What a pool holds, in bytes.
+/// The bytes that a pool holds.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PoolStatistics {
     /// Device memory that the pool has now.
     pub reserved: u64,
     /// The most that it had since the mark was reset.
     pub reserved_high: u64,
-    /// What is allocated from it now.
+    /// The bytes allocated from it now.
     pub used: u64,
     /// The most that was allocated from it since the mark was reset.
     pub used_high: u64,
@@ -236,7 +236,7 @@ impl MemoryPool {
     }
 }
 
-/// What a pool is made with. The limit is the field `maxSize` of newer headers, where the bindings' are still reserved.
+/// The parameters of a new pool. The limit is the field `maxSize` of newer headers, where the bindings' are still reserved.
 fn properties(device: CUdevice, max_bytes: usize) -> CUmemPoolProps {
     let mut reserved = [0; 64];
     let limit = max_bytes.to_ne_bytes();

@@ -60,7 +60,7 @@ fn default_stream(StreamHandle(raw): StreamHandle) -> ManuallyDrop<Stream> {
     ManuallyDrop::new(unsafe { handle::into_stream(raw as CUstream) })
 }
 
-/// What cust's streams lack.
+/// The stream functions that cust lacks.
 pub trait StreamExt {
     /// Work enqueued here from now on waits for what `event` captured when it was last recorded (`cuStreamWaitEvent`).
     /// An event that was never recorded holds nothing up. One event may be waited for by any number of streams, and
@@ -173,7 +173,7 @@ impl StreamExt for ManuallyDrop<Stream> {
     }
 }
 
-/// The stream's handle, with null told apart.
+/// The stream's handle; null is a case of its own.
 fn handle_of(stream: &Stream) -> StreamHandle {
     match stream.as_inner() as usize {
         0 => StreamHandle::LEGACY,

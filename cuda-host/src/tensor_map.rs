@@ -89,7 +89,7 @@ pub fn encode_tiled<T: DeviceCopy, const RANK: usize>(
         "a tensor of these dimensions"
     );
     let dimensions = dimensions.map(|len| len as u64);
-    // Of all dimensions but the innermost one.
+    // For all dimensions except the innermost one.
     let mut strides = [0; RANK];
     let mut stride = element.bytes();
     for (to, len) in strides.iter_mut().zip(dimensions) {

@@ -139,7 +139,7 @@ exports! {
         let Array3DDescriptor { format, channels: count, .. } = description(array)?;
         set(channels, ChannelFormat::of_driver(format, count)?)
     }
-    /// What the program does not want to know is null.
+    /// Pointers to unneeded results are null.
     fn cudaArrayGetInfo(
         channels: *mut ChannelFormat, extent: *mut c_void, flags: *mut u32, array: Handle
     ) {

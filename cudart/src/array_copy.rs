@@ -81,7 +81,7 @@ fn from_array(
     }])
 }
 
-/// A part of a run of bytes, which begins somewhere in a row of an array and goes on in the following rows.
+/// A part of a run of bytes, which begins somewhere in a row of an array and continues in the following rows.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Part {
     /// Bytes of the run before it.

@@ -46,7 +46,7 @@ extern "C" fn __cudaRegisterManagedVar(
         .push(managed);
 }
 
-/// Gives the host code the addresses of the binary's managed variables. Returns 1, which is kept as "done".
+/// Sets the addresses of the binary's managed variables in the host code. Returns 1, which is kept as "done".
 #[unsafe(no_mangle)]
 unsafe extern "C" fn __cudaInitModule(binary: *mut *mut c_void) -> c_char {
     let all = MANAGED.lock().unwrap_or_else(PoisonError::into_inner);

@@ -176,7 +176,7 @@ fn attribute(device: i32, attribute: u32) -> i32 {
     }
 }
 
-/// What is no attribute.
+/// Invalid attributes.
 struct Identity {
     name: [c_char; 256],
     uuid: [u8; 16],

@@ -1,4 +1,4 @@
-//! What this library lacks. A call says so once and returns `cudaErrorNotSupported`.
+//! The functions that this library lacks. A call says so once and returns `cudaErrorNotSupported`.
 //!
 //! The parameters do not matter: with the C calling convention it is the caller that passes and removes them.
 

@@ -34,7 +34,7 @@ struct Resource {
     reserved: [u64; 10],
 }
 
-/// What it describes: an array, or memory.
+/// The described resource: an array, or memory.
 #[repr(C)]
 #[derive(Clone, Copy)]
 union Union {

@@ -48,7 +48,7 @@ pub fn events(contexts: &[Context]) -> Result<Vec<Event>> {
     on_each(contexts, |_| Ok(Event::new(EventFlags::DISABLE_TIMING)?))
 }
 
-/// What `make` gives with each GPU's context current.
+/// The results of `make`, called with each GPU's context current.
 pub fn on_each<T>(
     contexts: &[Context],
     mut make: impl FnMut(usize) -> Result<T>,

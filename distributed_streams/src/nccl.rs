@@ -25,7 +25,7 @@ const FLOAT32: c_int = 7;
 /// `ncclSum`.
 const SUM: c_int = 0;
 
-/// Why NCCL did not do what it was asked for.
+/// The error of an NCCL call.
 #[derive(Clone, Debug, thiserror::Error)]
 pub enum Error {
     /// It is not used.

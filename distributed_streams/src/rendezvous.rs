@@ -203,7 +203,7 @@ fn accept_all(launch: &ProcessLaunch) -> Result<(Vec<TcpStream>, Vec<TcpStream>)
                 continue;
             }
         };
-        // Whoever is no rank of ours is not listened to.
+        // Connections from other programs are ignored.
         let Some([rank, theirs, process]) = greeted(&mut stream) else { continue };
         let refused = if theirs != world {
             Some(Error::World { rank, theirs, ours: world })

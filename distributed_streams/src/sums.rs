@@ -40,7 +40,7 @@ impl Reduction {
         }
     }
 
-    /// Who adds up, in a sentence.
+    /// The place of the addition, in a sentence.
     pub fn introduction(&self) -> Result<String> {
         Ok(match self {
             Self::Nccl { library, .. } => format!("Sums by NCCL {}.", library.version()?),

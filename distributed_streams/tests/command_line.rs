@@ -34,7 +34,7 @@ fn on_software_gpus(arguments: &[&str]) -> Command {
     command
 }
 
-/// What was printed on both outputs. Fails unless the exit code is `code`.
+/// The text printed on both outputs. Fails unless the exit code is `code`.
 fn texts(output: &Output, code: i32) -> (String, String) {
     let text = |bytes: &[u8]| String::from_utf8(bytes.to_vec()).expect("UTF-8");
     let (out, err) = (text(&output.stdout), text(&output.stderr));
@@ -95,7 +95,7 @@ fn senseless_requests_are_usage_errors() {
     }
 }
 
-/// A process as a launcher starts it, that waits for the others for so many seconds.
+/// A process as a launcher starts it, that waits for the others for this many seconds.
 fn rank(rank: usize, world: usize, port: u16, timeout: u32) -> Command {
     let mut command = program(&[]);
     command

@@ -1,7 +1,7 @@
 //! circular-wait: what if two streams wait for each other?
 //!
 //! Stream `a` needs what `b` computed in the round before, and `b` what `a` has computed in this one. Waits that all come
-//! before the records make a circle, and one would expect that neither stream ever goes on:
+//! before the records make a circle, and one would expect that neither stream ever continues:
 //!
 //! ```text
 //! circle      a.wait(eb)  b.wait(ea)    A  B    ea.record(a)  eb.record(b)

@@ -1,7 +1,7 @@
 //! over-synchronisation: what do waits cost that no order needs?
 //!
 //! Three chains of steps have nothing to do with each other. In each round one chain's step is long and the others' are
-//! short. Left alone, every chain goes on when its own step has ended. With a barrier behind each round (every stream waits
+//! short. Left alone, every chain continues when its own step has ended. With a barrier behind each round (every stream waits
 //! for all others, or the host for the device), all wait for the long one:
 //!
 //! ```text

@@ -1,8 +1,8 @@
 //! synchronisation: what does it cost to wait before each of many small steps?
 //!
-//! A chain of small kernels goes to and fro between two streams: each needs the result of the one before. Something has
-//! to keep that order. The host can, in five ways: it waits for the device, for the stream or for an event, spinning or
-//! asleep, or it asks again and again. Or the other stream waits for the event, and the host for nothing:
+//! A chain of small kernels goes to and fro between two streams: each needs the result of the one before. Something has to keep that order. The host
+//! can, in five ways: it waits for the device, for the stream or for an event, spinning or asleep, or it polls. Or the other stream waits for the
+//! event, and the host for nothing:
 //!
 //! ```text
 //! host waits     host |LwwwwwwL wwwwwwL wwwwwwL  |       stream waits   host |LrsLrsLrsLrs          |
@@ -86,7 +86,7 @@ impl WaitingChain {
         Ok(())
     }
 
-    /// The host asks until the event has happened (`cuEventQuery`).
+    /// The host polls until the event has completed (`cuEventQuery`).
     pub fn query(&self, event: &Event, [a, b]: [&Stream; 2]) -> Result<()> {
         for _ in 0..STEPS / 2 {
             self.launch(a)?;

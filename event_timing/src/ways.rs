@@ -9,9 +9,9 @@
 //! host   |cc      wwwwwwwwww|      c: calls   w: waits
 //! ```
 //!
-//! An event is complete when its stream has come past it. Three ways miss some of the work: events in a stream without work,
-//! an end event in front of the join, the host's clock without a wait. One of these that came out right, or one of the others
-//! that did not, would prove this wrong.
+//! An event is complete when its stream has come past it. Three ways miss some of the work: events in a stream without work, an end event in
+//! front of the join, the host's clock without a wait. One of these that is right, or one of the others that is wrong, would prove this
+//! wrong.
 
 use anyhow::Result;
 use cuda_host::prelude::*;

@@ -165,7 +165,7 @@ fn an_example_describes_itself_and_runs_nothing() {
 }
 
 #[test]
-fn that_there_is_no_device_is_part_of_the_description() {
+fn the_description_names_a_missing_device() {
     let output = lesson(&["--describe", "--device", "nvidia"]);
     assert_eq!(code(&output), 0, "{}", stderr(&output));
     let description: Description = serde_json::from_slice(&output.stdout).unwrap();

@@ -1,7 +1,7 @@
 //! grids: how many grids may be resident?
 //!
 //! Kernels of one small block leave room for thousands of their kind. But a device keeps track of 128 grids at most
-//! (*Maximum number of resident grids per device* in the programming guide). Of more streams, some wait:
+//! (*Maximum number of resident grids per device* in the programming guide). With more streams than this, some wait:
 //!
 //! ```text
 //! 128 streams   |KKKKKKKK        |      129 streams   |KKKKKKKK        | x 128

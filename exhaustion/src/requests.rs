@@ -8,7 +8,7 @@
 //! request  error        kernel   right
 //! ```
 //!
-//! That tells these errors apart from faults of kernels, which end the context. A request that is met, or a kernel that does
+//! That distinguishes these errors from faults of kernels, which end the context. A request that is met, or a kernel that does
 //! not work behind one, would prove this wrong.
 
 use anyhow::Result;

@@ -64,7 +64,7 @@ impl WarpgroupProducts {
         }
     }
 
-    /// All products by persistent blocks, in clusters of so many (`cuLaunchKernelEx`).
+    /// All products by persistent blocks, in clusters of this many (`cuLaunchKernelEx`).
     pub fn wgmma(&mut self, cluster: u32, stream: &Stream) -> CudaResult<()> {
         let GemmShape { products, m, n, k } = self.shape;
         let (gemm, grid) = (&self.hopper.gemm_wgmma, self.blocks / cluster * cluster);

@@ -25,7 +25,7 @@ fn requests_that_cannot_be_met_are_usage_errors() {
 }
 
 #[test]
-fn a_gpu_whose_tensor_cores_lack_the_instructions_is_told_so() {
+fn a_gpu_without_the_tensor_core_instructions_is_refused() {
     for (gpu, part, lacks) in [
         ("t4", "streams", "compute capability 8.0"),
         ("t4", "launches", "compute capability 8.0"),

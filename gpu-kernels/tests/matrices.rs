@@ -29,7 +29,7 @@ impl ProductExtents {
 
 /// Sums have at most 200 terms below 1: each rounding is at most 2^-24 of 200.
 const TOLERANCE: f64 = 200.0 * 200.0 / (1 << 24) as f64;
-/// What must stay in C's padding.
+/// The value that must remain in C's padding.
 const UNTOUCHED: f32 = -7.0;
 
 fn multiply(device: &TestDevice, product: ProductExtents, transposed: bool) -> Result<()> {

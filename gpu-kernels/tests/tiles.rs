@@ -23,7 +23,7 @@ const HOPPER: [(&str, u32); 2] = [
     (gpu_kernels::fma_tiles_bulk::NAME, CONSUMERS + 32),
 ];
 
-/// What lies beyond the output.
+/// The elements beyond the output.
 const UNTOUCHED: f32 = -5.0;
 
 fn check(

@@ -13,7 +13,7 @@
 //! must be on its way to keep memory busy is its bandwidth times its latency, about 4.8 TB/s times 0.8 µs = 3.8 MB on an H200, or
 //! 29 KiB for each multiprocessor: 2 stages nearly do, 4 do.
 //!
-//! Stages beyond the 48 KiB of shared memory that every block may have must be asked for. One stage that is as fast as four, outputs
+//! Stages beyond the 48 KiB of shared memory that every block may have must be requested. One stage that is as fast as four, outputs
 //! that differ in a bit, or a time below that of a plain copy of as many bytes, would prove this wrong.
 
 use anyhow::Result;

@@ -28,7 +28,7 @@ fn requests_that_cannot_be_met_are_usage_errors() {
 }
 
 #[test]
-fn a_gpu_without_bulk_copies_is_told_so() {
+fn a_gpu_without_bulk_copies_is_refused() {
     for gpu in ["t4", "a100"] {
         let output = LESSON.run(&["--gpu", gpu]);
         assert_eq!(code(&output), Some(3));

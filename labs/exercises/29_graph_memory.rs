@@ -40,7 +40,7 @@ fn step(
     labs::fill(&mut bias, BIAS);
     capture::begin(work)?;
     for input in [&bias, &batch] {
-        // SAFETY: nothing runs now; who launches the graph keeps the memory.
+        // SAFETY: nothing runs now; the caller that launches the graph keeps the memory.
         unsafe {
             data.async_copy_from(input, work)?;
             launch!(kernels.saxpy<<<BLOCKS, THREADS, 0, work>>>(1.0, &*data, &mut *sum))?;

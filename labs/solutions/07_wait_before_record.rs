@@ -36,7 +36,7 @@ fn consume(
     Ok(())
 }
 
-/// Brings the data.
+/// Loads the data.
 fn produce(
     data: &mut DeviceBuffer<f32>,
     input: &LockedBuffer<f32>,

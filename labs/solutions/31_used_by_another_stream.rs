@@ -1,6 +1,6 @@
 //! A tensor's memory comes from a pool, in the order of the tensor's own stream, and goes back there when the tensor is dropped. A second
 //! stream copies it out, and the pool knows nothing of that. PyTorch's `record_stream` tells it: a tensor keeps
-//! the streams that use it too, and whoever drops it lets its own stream wait for what they have to do until then.
+//! the streams that use it too, and dropping it makes its own stream wait for their work until then.
 //! Write `record_stream` and `drop`. The host must not wait there, and `copy out` is told before it copies.
 //!
 //! ```text

@@ -6,14 +6,14 @@ use cust::context::{Context, CurrentContext};
 use cust::device::Device;
 use cust::error::CudaError;
 
-/// Says how many GPUs a lab needs. `cargo lab` takes it from `labs.toml`.
+/// Declares how many GPUs a lab needs. `cargo lab` takes it from `labs.toml`.
 const GPUS: &str = "LAB_GPUS";
 
 /// Contexts of the first two GPUs, each with access to the other's memory where the hardware has it. The first one is current.
 /// Where there is one GPU the program ends with exit code 3; software GPUs there are two.
 ///
 /// # Errors
-/// Those of the driver.
+/// The driver's errors.
 pub fn two_gpus() -> Result<[Context; 2]> {
     libcuda::software::use_count(2);
     cust::init(cust::CudaFlags::empty())?;
@@ -42,7 +42,7 @@ pub(crate) fn lacking() -> Result<Option<String>> {
     lacks(needed())
 }
 
-/// Contexts of all GPUs that a recorded lab needs. While somebody keeps them, the recorder knows these GPUs from its beginning,
+/// Contexts of all GPUs that a recorded lab needs. While they are held, the recorder has these GPUs from its beginning,
 /// and what a rehearsal has set up there stays.
 pub(crate) fn contexts() -> Result<Vec<Context>> {
     (0..needed()).map(|gpu| Ok(Context::new(Device::get_device(gpu)?)?)).collect()

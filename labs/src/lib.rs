@@ -1,7 +1,7 @@
 //! What the exercises have in common: their data, and the place where they hand in a result.
 //!
 //! An exercise is a program on plain `cust` (and `cuda-host` for what `cust` lacks). It needs two functions from here:
-//! [`fill`] stands for data that arrives, and [`hand_in`] for whoever reads the result. Each compares nothing with what the
+//! [`fill`] stands for data that arrives, and [`hand_in`] for the consumer of the result. Each compares nothing with what the
 //! program did: [`hand_in`] compares every element with a reference on the CPU. Run by `cargo lab`, a program is recorded from
 //! outside: see `recorder`. On a GPU it runs twice, and the second run is recorded: see `rehearsal`.
 

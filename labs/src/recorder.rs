@@ -123,7 +123,7 @@ extern "C" fn at_exit_of_rehearsal() {
 
 extern "C" fn at_exit() {
     finish(None);
-    // What belongs to `main` has been dropped.
+    // The values of `main` have been dropped.
     if let Some(recorder) = &mut *recorder() {
         recorder.ended();
     }
@@ -155,7 +155,7 @@ impl LabRecorder {
     }
 }
 
-/// Whether somebody else says how the result is.
+/// Whether other code reports the result.
 pub(crate) fn is_recorded() -> bool {
     recorder().is_some()
 }

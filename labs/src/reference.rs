@@ -8,7 +8,7 @@ use chapter_results::lab::HandedIn;
 pub(crate) struct Reference {
     len: usize,
     expected: Box<dyn Fn(usize) -> f32>,
-    /// By how much an element may differ.
+    /// The allowed error of an element.
     tolerance: f32,
 }
 
@@ -109,7 +109,7 @@ fn repeated(rounds: u32, x: f32) -> f32 {
     (0..rounds).fold(x, |x, _| x.mul_add(gpu_kernels::FACTOR, gpu_kernels::SUMMAND))
 }
 
-/// A grid after so many steps of `jacobi`, in the kernel's order of additions. What lies beyond the grid counts as zero.
+/// A grid after this many steps of `jacobi`, in the kernel's order of additions. Elements beyond the grid count as zero.
 fn jacobi(rows: usize, width: usize, steps: usize) -> Vec<f32> {
     let mut grid: Vec<f32> = (0..rows * width).map(|i| given(0, i)).collect();
     for _ in 0..steps {

@@ -60,7 +60,7 @@ impl Drop for Rehearsed {
 
 static ENDED: Mutex<Option<Sender<bool>>> = Mutex::new(None);
 
-/// Says that the rehearsal is over, and whether the program came to its end.
+/// Records the end of the rehearsal, and whether the program ended normally.
 fn ended(well: bool) {
     if let Some(to) = ENDED.lock().unwrap_or_else(PoisonError::into_inner).take() {
         // The receiver waits for it.

@@ -34,7 +34,7 @@ pub struct EventChain {
     pub slots: Vec<ChunkSlot>,
 }
 
-/// What lies between producer and consumer, and between consumer and output, with an event for the end of each stage.
+/// The buffers between producer and consumer, and between consumer and output, with an event for the end of each stage.
 pub struct ChunkSlot {
     pub product: DeviceBuffer<f32>,
     pub result: DeviceBuffer<f32>,

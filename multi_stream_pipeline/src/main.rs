@@ -1,6 +1,6 @@
 //! How do dependent stages work at the same time?
 //!
-//! A stage may start with a chunk when the stage before has finished it, and go on with the next one while its result is
+//! A stage may start with a chunk when the stage before has finished it, and continue with the next one while its result is
 //! used. Who sees to the order decides what it costs: barriers between warps, an event between streams, a function on the
 //! host. And whether it was seen to at all, the compiler can check.
 

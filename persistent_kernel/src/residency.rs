@@ -4,7 +4,7 @@
 //! wait for the ones that have not begun:
 //!
 //! ```text
-//! places  |BBBB|  as many blocks as places: all arrive at the barrier, all go on
+//! places  |BBBB|  as many blocks as places: all arrive at the barrier, all continue
 //! places  |BBBB|B  one more: it waits for a place, and the others for it, for ever
 //! ```
 //!

@@ -28,7 +28,7 @@ fn requests_that_cannot_be_met_are_usage_errors() {
 }
 
 #[test]
-fn a_gpu_without_dependent_launches_is_told_so() {
+fn a_gpu_without_dependent_launches_is_refused() {
     let output = LESSON.run(&["--gpu", "a100", "--part", "steps"]);
     assert_eq!(code(&output), Some(3));
     assert!(text(&output.stderr).contains("compute capability 9.0"));

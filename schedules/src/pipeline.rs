@@ -92,7 +92,7 @@ impl ChunkBuffers {
     }
 }
 
-/// What was captured, with one call.
+/// The captured work, with one call.
 pub fn captured(graph: &GraphExec, stream: &Stream) -> CudaResult<()> {
     // SAFETY: all buffers outlive the run, and nothing else uses them meanwhile.
     unsafe { graph.launch(stream) }

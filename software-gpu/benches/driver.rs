@@ -21,7 +21,7 @@ fn query_event(bencher: Bencher) {
     bencher.bench_local(|| driver.event_query(event));
 }
 
-/// Every thread adds to a counter of its own; the first one goes on for a while.
+/// Every thread adds to a counter of its own; the first one continues for a while.
 const COUNTING: &str = ".version 6.0\n.target sm_70\n.address_size 64
 .visible .entry counting(.param .u64 counters, .param .u32 rounds)
 {

@@ -54,10 +54,10 @@ pub struct TimedCall {
     pub operation: Option<u64>,
 }
 
-/// What a program has done since [`keep_log`].
+/// The actions of a program since [`keep_log`].
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Log {
-    /// What has ended, in the order of the ends.
+    /// The operations that have ended, in the order of their ends.
     pub activities: Vec<Activity>,
     /// The host's calls that have returned, in the order of their returns.
     pub calls: Vec<TimedCall>,
@@ -139,12 +139,12 @@ pub(crate) fn correlation(op: u64) -> u64 {
     op + 1
 }
 
-/// Begins to record. What was recorded and not taken is dropped.
+/// Begins to record. Recorded operations that were not taken are dropped.
 pub fn start() {
     driver::start_activities();
 }
 
-/// What has ended since [`start`] or the last `take`, in the order of the ends. Recording goes on.
+/// What has ended since [`start`] or the last `take`, in the order of the ends. Recording continues.
 pub fn take() -> Vec<Activity> {
     driver::take_activities()
 }

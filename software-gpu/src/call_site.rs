@@ -1,12 +1,12 @@
 //! Where in the program a call of the driver was made.
 //!
-//! A call only notes return addresses; symbols are looked up when a report is written. Walking the stack costs microseconds, so
-//! a thread remembers the stacks that it has walked, and where in the stack each return address was: if all of them are
-//! still there, it is the same stack. Frames of the driver itself, of libraries that wrap it and of nvcc's headers say nothing to
-//! the reader, nor do those of the C library, which starts the program and its threads and calls its functions at exit: the first frame outside
-//! of them is the call site. The C library's debug information may be installed where the program's is not. Where no frame
-//! is left, as in a program without line numbers, the call site is unknown, and two such calls are told apart by their
-//! return addresses.
+//! A call only notes return addresses; symbols are looked up when a report is written. Walking the stack costs microseconds, so a
+//! thread remembers the stacks that it has walked, and where in the stack each return address was: if all of them are still there,
+//! it is the same stack. Frames of the driver itself, of libraries that wrap it and of nvcc's headers say nothing to the reader,
+//! nor do those of the C library, which starts the program and its threads and calls its functions at exit: the first frame
+//! outside of them is the call site. The C library's debug information may be installed where the program's is not. Where no frame
+//! is left, as in a program without line numbers, the call site is unknown, and two such calls are distinguished by their return
+//! addresses.
 //!
 //! The frames behind the call site, up to `main`, are its callers. A program that tests or measures another one is not a caller:
 //! which of its functions have frames differs between machines. Behind CPython's frames come the lines of Python, which
@@ -458,7 +458,7 @@ mod tests {
 
     /// Reports merge by call site: sites without a line must differ where their addresses do.
     #[test]
-    fn calls_without_a_line_are_told_apart_by_their_addresses() {
+    fn calls_without_a_line_are_distinguished_by_their_addresses() {
         let site = |address: usize| CallSite {
             addresses: vec![address],
             frames: Frames::none(),

@@ -46,7 +46,7 @@ pub fn writes(start: *const u8, bytes: usize) {
     driver::host_accessed(HostAccess::Write, start as u64, bytes, Arc::new(caller));
 }
 
-/// The calling code has just read in these bytes, a flag, what it waited for: it goes on after the operations, or the accesses
+/// The calling code has just read in these bytes, a flag, what it waited for: it continues after the operations, or the accesses
 /// of other threads, that have written them. To be said directly after the read that found the value.
 pub fn acquires(start: *const u8, bytes: usize) {
     driver::host_acquired(start as u64, bytes);
@@ -97,11 +97,11 @@ pub fn system_call_writes(start: *const u8, bytes: usize) {
 /// Runs `body(0)` to `body(count - 1)`, each on a host thread of its own, and returns their results in this order.
 ///
 /// The threads start at the caller's time and take effect in the order of virtual time, then of their index: the
-/// outcome does not depend on the machine. The caller goes on at the time of the last one.
+/// outcome does not depend on the machine. The caller continues at the time of the last one.
 ///
 /// A thread must not wait for another one by other means than the driver's (a lock, a channel): the other one may be
 /// waiting for its turn. Such a standstill is noticed after a while and ends with `CUDA_ERROR_LAUNCH_TIMEOUT` in the
-/// calls that wait. A panic in one of the threads goes on in the caller.
+/// calls that wait. A panic in one of the threads continues in the caller.
 pub fn threads<R: Send>(count: usize, body: impl Fn(usize) -> R + Sync) -> Vec<R> {
     driver::host_threads(count, body)
 }

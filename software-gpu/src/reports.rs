@@ -16,7 +16,7 @@ pub use software_gpu_device::Kind;
 /// The environment variable that names the [`ReportMode`] for programs that do not call [`set_mode`].
 pub const VARIABLE: &str = "SOFTWARE_GPU_RACES";
 
-/// What becomes of reports.
+/// The treatment of reports.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum ReportMode {
     /// Nothing is checked, at no cost.
@@ -31,7 +31,7 @@ pub enum ReportMode {
 /// One thing found. Its text names both sides, the bytes, and what is missing.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Report {
-    /// Which rule was broken.
+    /// The rule that was broken.
     pub kind: Kind,
     /// Several lines, the first one a summary.
     pub text: String,
@@ -92,7 +92,7 @@ struct ListedFinding {
     list: List,
     /// The list from before a [`collect`], while one is under way.
     outer: Option<List>,
-    /// What was found since a [`start`].
+    /// The findings since a [`start`].
     since: Option<List>,
 }
 
@@ -210,7 +210,7 @@ pub(crate) fn misnamed() -> Option<String> {
     found().misnamed.clone()
 }
 
-/// What becomes of reports.
+/// The treatment of reports.
 pub fn mode() -> ReportMode {
     found().mode
 }
@@ -251,7 +251,7 @@ pub(crate) fn are_collected() -> bool {
     found().outer.is_some()
 }
 
-/// Begins to take note of what is found, besides: for recordings of a part of a program.
+/// Begins to record the findings in addition: for recordings of a part of a program.
 pub fn start() {
     found().since = Some(List::default());
 }
@@ -263,7 +263,7 @@ pub fn take() -> Vec<Report> {
     since.map_or_else(Vec::new, |list| list.reports)
 }
 
-/// What a checker tells the list.
+/// A finding as a checker reports it to the list.
 pub(crate) struct ReportedFinding {
     pub(crate) kind: Kind,
     /// Findings with the same key count as one.

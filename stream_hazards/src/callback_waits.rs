@@ -4,8 +4,8 @@
 //! racy    pipeline |HHHHKKKKKKDDDD f: wait for pipeline    fixed   pipeline |HHHHKKKKKKDDDD f: take the result
 //! ```
 //!
-//! The stream goes on when the function has returned, and the function returns when the stream has gone on: a driver may
-//! refuse such a call, or let it wait for ever. So the racy function asks a limited number of times. The wait is needless,
+//! The stream continues when the function has returned, and the function returns when the stream has gone on: a driver may
+//! refuse such a call, or let it wait for ever. So the racy function polls a limited number of times. The wait is needless,
 //! too: what comes before the function has finished when it is called.
 //!
 //! A function that waits and gets a result would prove this wrong.

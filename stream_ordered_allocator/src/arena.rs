@@ -1,6 +1,6 @@
 //! An arena: device memory that is allocated once and handed out piece by piece.
 //!
-//! Taking a piece is an addition, and no driver is asked. In exchange the program has to know the most that it will ever
+//! Taking a piece is an addition, without a driver call. In exchange the program has to know the most that it will ever
 //! need at once, and nothing else can use the memory meanwhile.
 
 use crate::llm_scratch::Scratch;
@@ -11,18 +11,18 @@ use std::mem;
 /// Pieces start at multiples of this many elements: 256 bytes.
 const ALIGNMENT: usize = 64;
 
-/// Memory for the work of one stream. When all pieces have been given back it starts again from the beginning.
+/// Memory for the work of one stream. When all pieces have been returned, it starts again from the beginning.
 pub struct Arena {
     room: DeviceBuffer<f32>,
     taken: usize,
-    /// Pieces that were not given back yet.
+    /// Pieces that were not returned yet.
     live: usize,
 }
 
 impl Arena {
     /// Room for this many elements (`cuMemAlloc`).
     pub fn new(elements: usize) -> Result<Self> {
-        // SAFETY: who takes a piece writes it first.
+        // SAFETY: the caller writes the piece before it reads it.
         let room = unsafe { DeviceBuffer::uninitialized(elements)? };
         let (taken, live) = (0, 0);
         Ok(Self { room, taken, live })

@@ -38,8 +38,8 @@ impl Weight {
     }
 }
 
-/// The kernels and the weights, by [`Weight`], and the stream in which they work. What a kernel takes is a slice of device
-/// memory, whoever allocated it.
+/// The kernels and the weights, by [`Weight`], and the stream in which they work. A kernel takes a slice of device memory, from any
+/// allocation.
 pub struct Layer {
     kernels: Kernels,
     pub weights: Vec<DeviceBuffer<f32>>,

@@ -55,7 +55,7 @@ pub struct TwoStreams {
     other: DeviceBuffer<f32>,
 }
 
-/// Where the freed memory was, and the next allocation.
+/// The addresses of the freed memory and of the next allocation.
 pub type Next = (DevicePointer<u8>, CudaResult<DeviceBuffer<u8>>);
 
 impl TwoStreams {
@@ -105,7 +105,7 @@ impl TwoStreams {
         Ok(address)
     }
 
-    /// A kernel of one small block in the first stream, of so many dependent steps, 2 to 3 ns each.
+    /// A kernel of one small block in the first stream, of this many dependent steps, 2 to 3 ns each.
     fn keep_busy(&self, steps: u32) -> CudaResult<()> {
         let (kernel, mut other, stream) =
             (&self.kernels.affine_rounds, self.other.index(..), &self.first);

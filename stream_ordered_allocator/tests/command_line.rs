@@ -52,7 +52,7 @@ fn both_ways_to_free_are_right_and_reported_by_no_checker() {
 }
 
 #[test]
-fn where_a_pool_does_not_pay_is_said() {
+fn a_pool_that_does_not_pay_is_reported() {
     let cost = said(&["--part", "cost", "--size", "1MiB"], 0);
     // Lines are wrapped.
     let cost = cost.split_whitespace().collect::<Vec<_>>().join(" ");

@@ -16,7 +16,7 @@ pub const WIDTH: usize = HEADS as usize * HEAD_DIM as usize;
 pub const SCALE: f32 = 0.125;
 const THREADS: u32 = 256; // of a block that appends
 
-/// Elements of a page: keys and values of so many tokens.
+/// Elements of a page: keys and values of this many tokens.
 pub fn page_len(page_tokens: usize) -> usize {
     2 * WIDTH * page_tokens
 }

@@ -4,9 +4,9 @@ use anyhow::Result;
 use cuda_host::prelude::*;
 use gpu_kernels::{IMAGE_PATCHES, PATCH_FEATURES, PATCH_PIXELS, PATCH_TOKENS};
 
-/// Of an image.
+/// Patches of an image.
 pub const PATCHES: usize = IMAGE_PATCHES as usize;
-/// Of a patch.
+/// Pixels of a patch.
 pub const PIXELS: usize = PATCH_PIXELS as usize;
 pub const FEATURES: usize = PATCH_FEATURES as usize;
 /// The most tokens of an image.

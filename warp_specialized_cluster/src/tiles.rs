@@ -13,13 +13,13 @@
 //!
 //! B stays in the L2 cache, whose bandwidth is what the first way needs most: the other two ask it for a quarter. A block that
 //! writes into its neighbours' stages has to know that all of them have read what was there before: all computing warps of the
-//! cluster arrive at the barrier of each block. Every block expects the bytes of the whole tile, whoever sends them. And no
+//! cluster arrive at the barrier of each block. Every block expects the bytes of the whole tile, from any sender. And no
 //! block may exit before all have finished.
 //!
-//! What that gains in time is another question. On an H200 it gains nothing: the device merges neighbours' requests for the same line
-//! before they reach the L2 cache. Of 63 million sectors that the blocks ask for in the first way, Nsight Compute counts 23 to 30 million
-//! there. The software GPU's model merges what blocks of a cluster ask for at the same time. Passing tiles
-//! on takes longer: between multiprocessors an H200 moves 15 bytes a clock for each of them, and the model 16.
+//! What that gains in time is another question. On an H200 it gains nothing: the device merges neighbours' requests for the same line before they
+//! reach the L2 cache. In the first variant the blocks request 63 million sectors, and Nsight Compute counts 23 to 30 million there. The software
+//! GPU's model merges what blocks of a cluster ask for at the same time. Passing tiles on takes longer: between multiprocessors an H200 moves 15
+//! bytes a clock for each of them, and the model 16.
 //!
 //! Results that differ in a bit, a shared tile that is fetched more than once, or a multicast that takes 15 % longer than
 //! fetching everything, would prove this wrong.

@@ -27,7 +27,7 @@ fn requests_that_cannot_be_met_are_usage_errors() {
 }
 
 #[test]
-fn a_gpu_without_clusters_is_told_so() {
+fn a_gpu_without_clusters_is_refused() {
     for (gpu, part) in [("t4", "tiles"), ("a100", "size"), ("rtx4090", "streams")] {
         let output = LESSON.run(&["--gpu", gpu, "--part", part]);
         assert_eq!(code(&output), Some(3));

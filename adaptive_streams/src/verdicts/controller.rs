@@ -1,4 +1,4 @@
-//! What is measured and claimed of controller.
+//! Measurements and claims of the part `controller`.
 //!
 //! Every decision is in the log, and a run that follows the log without any telemetry must take the same time: what it takes less is
 //! what telemetry costs. Where the wrong number of streams costs less than 5 %, as on a slow link, a controller gains nothing.
@@ -71,7 +71,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let variants = [two, four, eight, sixteen, controller, replay.waits(waits).chooses_streams()];
     let variants = Variants::differing(&DIFFER, variants);
     let outcomes = part.compare("variants", known.plan(), &mut known, variants)?;
-    // Of each run, the last of which was replayed.
+    // One entry per run; the last run is the replay.
     let logs = logs.into_inner();
     let log = logs.last().context("the controller has not run")?;
     let regret = Regret::of(&known.took);

@@ -1,3 +1,3 @@
-//! What is measured, compared and claimed of the part.
+//! Measurements, comparisons and claims of the part.
 
 pub mod controller;

@@ -30,7 +30,7 @@ fn main() -> Result<()> {
     let module = Module::from_ptx(gpu_kernels::SM_70, &[])?; //              cuModuleLoadDataEx
     let affine = module.get_function("affine_x4")?; //                       cuModuleGetFunction: x = a x + b
 
-    // Page-locked memory (cuMemAllocHost): only copies from and to such memory run while the host goes on.
+    // Page-locked memory (cuMemAllocHost): only copies from and to such memory run while the host continues.
     let mut input = LockedBuffer::new(&0f32, CHUNKS * CHUNK)?;
     let mut output = LockedBuffer::new(&0f32, CHUNKS * CHUNK)?;
     for (index, x) in input.iter_mut().enumerate() {

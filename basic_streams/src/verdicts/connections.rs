@@ -1,4 +1,4 @@
-//! What is measured and claimed of connections.
+//! Measurements and claims of the part `connections`.
 
 mod settings;
 

@@ -1,4 +1,4 @@
-//! What is measured and claimed of cpu-overlap.
+//! Measurements and claims of the part `cpu-overlap`.
 
 mod letters;
 

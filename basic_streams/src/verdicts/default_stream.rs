@@ -1,4 +1,4 @@
-//! What is measured and claimed of default-stream.
+//! Measurements and claims of the part `default-stream`.
 
 use super::jobs::{CheckedJobs, numbers, plan};
 use crate::default_stream::{Jobs, MULTIPLY_ADDS, ROUNDS};

@@ -22,7 +22,7 @@ kernels! { use gpu_kernels::spin; }
 /// What a launch with its share of waits may cost the host, generously.
 const PER_LAUNCH: Duration = Duration::from_micros(10);
 const LONGEST: Duration = Duration::from_millis(100);
-/// What is enqueued behind the event that opens the gate.
+/// The operations enqueued behind the event that opens the gate.
 type GatedWork<'b> = &'b mut dyn FnMut(&Event) -> Result<()>;
 
 /// A gate, with a stream of its own.

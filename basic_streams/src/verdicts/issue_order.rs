@@ -1,4 +1,4 @@
-//! What is measured and claimed of issue-order.
+//! Measurements and claims of the part `issue-order`.
 
 mod chained;
 

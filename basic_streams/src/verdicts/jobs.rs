@@ -6,7 +6,7 @@ use examples_host::prelude::*;
 use gpu_kernels::{FACTOR, SUMMAND};
 use rayon::prelude::*;
 
-/// Of one kernel, whose warp takes one per lane. Few, because the CPU computes them too.
+/// Numbers of one kernel: one per lane of its warp. Few, because the CPU computes them too.
 const NUMBERS: usize = 8;
 
 /// Numbers for `count` kernels of `rounds` multiply-adds. Every kernel's are its own.

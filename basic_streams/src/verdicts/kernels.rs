@@ -1,4 +1,4 @@
-//! What is measured and claimed of kernels.
+//! Measurements and claims of the part `kernels`.
 
 mod scaling;
 

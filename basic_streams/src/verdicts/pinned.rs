@@ -1,4 +1,4 @@
-//! What is measured and claimed of pinned.
+//! Measurements and claims of the part `pinned`.
 
 mod place;
 mod round_trip;
@@ -53,7 +53,7 @@ pub fn run(part: &mut Part) -> Result<()> {
     let times = trip.times(part, &mut all)?;
     part.not_claimed_of_the_model("in-1mib", &["page-locked", "registered"]);
 
-    // Of little data, starting the copy takes longer than copying: the claims are about the largest size.
+    // With little data, the start of the copy takes longer than the copy itself: the claims are about the largest size.
     let [.., pageable, locked, registered] = &times[..] else {
         anyhow::bail!("there are three kinds of memory");
     };

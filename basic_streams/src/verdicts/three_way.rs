@@ -1,4 +1,4 @@
-//! What is measured and claimed of three-way.
+//! Measurements and claims of the part `three-way`.
 //!
 //! The pipeline runs twice: with a kernel that takes next to nothing beside the copies, and with one that is about as long
 //! as a copy. More chunks make filling and draining shorter, until starting a copy costs more than that. On a device with

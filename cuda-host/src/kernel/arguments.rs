@@ -46,10 +46,10 @@ fn address<T>(value: &T) -> *mut c_void {
     label = "the kernel's parameter is `{P}`"
 )]
 pub trait KernelArgument<P> {
-    /// What the driver reads.
+    /// The array that the driver reads.
     type Passed: Passed;
 
-    /// What the driver reads.
+    /// The array that the driver reads.
     fn passed(self) -> Self::Passed;
 }
 

@@ -11,7 +11,7 @@ use std::fmt;
 pub enum LoadError {
     /// The driver refuses the module.
     Module {
-        /// What the driver calls the error.
+        /// The driver's name of the error.
         cause: CudaError,
         /// What its compiler says; empty if it says nothing.
         log: String,
@@ -20,7 +20,7 @@ pub enum LoadError {
     Kernel {
         /// The kernel's name.
         name: &'static str,
-        /// What the driver calls the error.
+        /// The driver's name of the error.
         cause: CudaError,
     },
 }

@@ -1,4 +1,4 @@
-//! What is measured and claimed of depth.
+//! Measurements and claims of the part `depth`.
 
 use super::loader::{self, BATCHES, Loader};
 use super::loading::{Feed, expect_loading, idle};

@@ -26,7 +26,7 @@ pub struct Loading {
     pub kernel: Duration,
 }
 
-/// Who loads, and how far ahead.
+/// The loading thread, and its distance ahead.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Feed {
     /// Threads: each loads one batch at a time, in turn.

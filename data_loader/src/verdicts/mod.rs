@@ -1,4 +1,4 @@
-//! What is measured, compared and claimed of each part. All of them run one program, with other loads, rings and threads.
+//! Measurements, comparisons and claims of each part. All of them run one program, with other loads, rings and threads.
 
 pub mod depth;
 pub mod jitter;

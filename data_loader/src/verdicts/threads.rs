@@ -22,7 +22,7 @@ use examples_host::compare::Variants;
 use examples_host::identity::Differ;
 use examples_host::prelude::*;
 
-/// A load takes so many kernels.
+/// A load takes this many kernels.
 const LOAD: f64 = 3.4;
 const FEEDS: [Feed; 4] = [
     Feed { threads: 1, depth: 1 },

@@ -25,7 +25,7 @@ pub struct Slab {
 /// The grid, from the first slab to the last.
 pub struct Grid {
     pub slabs: Vec<Slab>,
-    /// Of a slab.
+    /// Rows of a slab.
     pub rows: usize,
     pub width: usize,
     pub steps: usize,
@@ -33,7 +33,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A slab of so many rows on each GPU, for so many steps.
+    /// A slab of this many rows on each GPU, for this many steps.
     pub fn new(
         contexts: &[Context],
         [rows, width]: [usize; 2],

@@ -35,7 +35,7 @@ pub struct Stages {
 }
 
 impl Stages {
-    /// A stage on each GPU, for an input of so many micro-batches.
+    /// A stage on each GPU, for an input of this many micro-batches.
     pub fn new(contexts: &[Context], input: &[f32], batches: usize, rounds: u32) -> Result<Self> {
         let len = input.len() / batches;
         let event = || Event::new(EventFlags::DISABLE_TIMING);
@@ -59,7 +59,7 @@ impl Stages {
         Ok(Self { stages, input, output, len, rounds, batches })
     }
 
-    /// What a stage does with a micro-batch.
+    /// The work of a stage on a micro-batch.
     pub fn compute(&mut self, stage: usize, batch: usize, stream: &Stream) -> CudaResult<()> {
         let (own, slot) = (&self.stages[stage], batch % SLOTS);
         let (kernel, rounds) = (&own.kernels.fma_chain, self.rounds);

@@ -1,4 +1,4 @@
-//! What is measured and claimed of halo.
+//! Measurements and claims of the part `halo`.
 
 mod known;
 

@@ -1,4 +1,4 @@
-//! What is measured, compared and claimed of each part.
+//! Measurements, comparisons and claims of each part.
 
 pub mod halo;
 pub mod one_host;

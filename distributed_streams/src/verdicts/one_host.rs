@@ -1,4 +1,4 @@
-//! What is measured and claimed of one-host.
+//! Measurements and claims of the part `one-host`.
 
 mod rate;
 

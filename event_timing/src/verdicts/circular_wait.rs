@@ -1,4 +1,4 @@
-//! What is claimed of circular-wait.
+//! Claims of the part `circular-wait`.
 
 use crate::circular_wait::{ROUNDS, STEPS, StreamPair};
 use anyhow::Result;

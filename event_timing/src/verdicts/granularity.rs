@@ -1,4 +1,4 @@
-//! What is measured and claimed of granularity.
+//! Measurements and claims of the part `granularity`.
 
 use crate::granularity::{ROUNDS, TILE, TILES, Tiles};
 use anyhow::Result;

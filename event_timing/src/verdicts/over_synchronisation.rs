@@ -1,4 +1,4 @@
-//! What is measured and claimed of over-synchronisation.
+//! Measurements and claims of the part `over-synchronisation`.
 
 use super::sums::{given, sum};
 use crate::over_synchronisation::{CHAINS, LONG, NUMBERS, ROUNDS, SHORT, StepChains};

@@ -1,4 +1,4 @@
-//! What is measured and claimed of synchronisation.
+//! Measurements and claims of the part `synchronisation`.
 
 mod costs;
 

@@ -1,4 +1,4 @@
-//! What is measured and claimed of ways.
+//! Measurements and claims of the part `ways`.
 
 mod said;
 

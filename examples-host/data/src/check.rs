@@ -43,7 +43,7 @@ pub struct Mismatch {
     pub elements: usize,
     /// Index of the first wrong one.
     pub index: usize,
-    /// What it must be.
+    /// The expected value.
     pub expected: String,
     /// What it is.
     pub got: String,
@@ -188,8 +188,8 @@ impl Difference {
     }
 }
 
-/// A number for an element at a place: summed over elements it depends on where each is, but not on
-/// who sums.
+/// A number for an element at a place. The sum over elements depends on each element's place, but not on the order of
+/// summation.
 #[inline]
 fn digest<T: Pod>(index: usize, value: &T) -> u64 {
     let bits = match size_of::<T>() {

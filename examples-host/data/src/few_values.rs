@@ -50,7 +50,7 @@ fn number(value: usize) -> f32 {
     (value as f32 - 32768.0) / 32768.0
 }
 
-/// What must become of each value.
+/// The expected result for each value.
 pub struct ExpectedValues(Vec<f32>);
 
 impl ExpectedValues {
@@ -78,7 +78,7 @@ impl ExpectedValues {
         Self(values.map(expected).collect())
     }
 
-    /// What must become of element `index` of the batch.
+    /// The expected result for element `index` of the batch.
     pub fn of(&self, batch: Batch, index: usize) -> f32 {
         self.0[batch.value(index)]
     }

@@ -11,7 +11,7 @@ const COLUMNS: usize = 67;
 /// element is a whole number that a float holds exactly, and so are sums of a thousand such products.
 #[derive(Clone, Debug)]
 pub struct PeriodicProducts {
-    /// Of A and of B.
+    /// The periods of A and of B.
     seeds: [u64; 2],
     terms: usize,
     /// The product's elements of the first period, row by row.

@@ -83,11 +83,11 @@ impl Part<'_> {
 }
 
 impl Part<'_> {
-    /// Prints the times of the same work on each of so many devices, beside that on one, and claims that every element is right
+    /// Prints the times of the same work on each of this many devices, beside that on one, and claims that every element is right
     /// with each number: its number, its time, and its check.
     ///
-    /// # Errors
-    /// A check failed for another reason than a wrong element.
+    /// # Errors A check failed for a
+    /// reason other than a wrong element.
     pub fn weak_scaling(
         &mut self,
         rows: Vec<(usize, Duration, anyhow::Result<Checked>)>,

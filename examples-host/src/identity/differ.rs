@@ -1,4 +1,4 @@
-//! What variants differ in.
+//! The differences of variants.
 
 use std::fmt;
 

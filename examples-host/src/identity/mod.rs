@@ -13,7 +13,7 @@
 //! [Twins](crate::twins), a racy program and its remedy, do the same work: they run the same kernels with the same launches and
 //! copies.
 //!
-//! A broken rule is a claim that fails; a rule that is kept is not mentioned. What is compared are counts and the order of calls.
+//! A broken rule is a claim that fails; a rule that is kept is not mentioned. Counts and the order of calls are compared.
 //! Only the host's work is a time, and has a generous limit.
 
 mod calls;
@@ -32,8 +32,8 @@ use crate::measure::id_in;
 use crate::part::Part;
 
 impl Part<'_> {
-    /// Claims, of each rule that the variants of a group have broken, that they keep it. With other parameters than the part's own
-    /// variants may be alike: on a single chunk, for example.
+    /// Claims, of each rule that the variants of a group have broken, that they keep it. With parameters other than the part's own, variants may be
+    /// identical: on a single chunk, for example.
     pub(crate) fn claim_broken(&mut self, group: &str, broken: Vec<Broken>) {
         if !self.own_parameters(&[]) {
             return;

@@ -12,7 +12,7 @@ pub(crate) struct Judged<'a> {
     pub(crate) name: &'a Label,
     /// The names of the streams that it has to use.
     pub(crate) required: Vec<String>,
-    /// What it alone differs in, besides what all variants differ in.
+    /// The differences of this variant alone, beyond those of all variants.
     pub(crate) also: &'a [Differ],
     /// How often it says that it waits for the device.
     pub(crate) waits: usize,
@@ -87,7 +87,7 @@ fn same_program(declared: &[Differ], variants: &[Judged]) -> Option<Broken> {
         }
         let (one, other) = (one.shape, other.shape);
         let kernels = [one, other].map(|shape| shape.counts(Differ::Kernels));
-        // Without records the launches of two graphs look alike.
+        // Without records the launches of two graphs cannot be distinguished.
         let told = kernels[0].is_some() || !one.launches_graphs();
         told && one.sequences == other.sequences && kernels[0] == kernels[1]
     };

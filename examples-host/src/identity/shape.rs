@@ -13,16 +13,16 @@ use std::time::Duration;
 /// How often something occurred, by what it was.
 pub(super) type Counts = BTreeMap<String, usize>;
 
-/// What a variant did.
+/// The actions of a variant.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct CallCounts {
     /// The calls of each thread in order, and where the host worked among them; those of the thread that ran the variant first.
     pub(super) sequences: Vec<Vec<String>>,
-    /// What was counted. Kernels are missing where records do not tell them.
+    /// What was counted. Kernels are missing if the records lack them.
     counts: BTreeMap<Differ, Counts>,
     /// The names of the streams that were used.
     pub(super) streams: BTreeSet<String>,
-    /// How long the thread that ran the variant was outside of calls, where the clock tells.
+    /// The time that the thread that ran the variant spent outside of calls, if the clock can measure it.
     pub(super) outside: Option<Duration>,
 }
 
@@ -71,12 +71,12 @@ impl CallCounts {
             .or_default()
             .entry(what)
             .or_default();
-        // How often a thread asks whether something is over depends on the device's time.
+        // The number of queries that a thread makes depends on the device's time.
         let asks = differ == Differ::Calls;
         *count = if asks { 1 } else { *count + 1 };
     }
 
-    /// What was counted, if it was.
+    /// The counts, if they were taken.
     pub(super) fn counts(&self, differ: Differ) -> Option<Counts> {
         match (differ, self.counts.get(&differ)) {
             (Differ::Kernels, None) => None,
@@ -84,7 +84,7 @@ impl CallCounts {
         }
     }
 
-    /// Whether a graph was launched: calls do not tell its kernels.
+    /// Whether a graph was launched: calls do not name its kernels.
     pub(super) fn launches_graphs(&self) -> bool {
         let graphs = self.counts.get(&Differ::Graphs);
         graphs.is_some_and(|graphs| graphs.contains_key("cuGraphLaunch"))
@@ -153,10 +153,10 @@ fn number(known: &mut BTreeMap<usize, usize>, of: usize) -> usize {
     *known.entry(of).or_insert(next)
 }
 
-/// Host work that is so long has a place in the sequence.
+/// Host work of at least this length has a place in the sequence.
 const WORK: u64 = 50_000;
 
-/// The calls of a thread, each in words, and where the host worked. Of questions that follow one another one is kept.
+/// The calls of a thread, each in words, and where the host worked. One of several successive queries is kept.
 fn sequence(steps: &[&TracedCall], trace: &Trace, numbers: &mut Numbers) -> Vec<String> {
     let mut calls: Vec<String> = Vec::new();
     let mut ended = trace.span.map(|span| span.start);
@@ -196,7 +196,7 @@ fn in_words(step: &TracedCall, trace: &Trace, numbers: &mut Numbers) -> String {
     format!("{}({})", step.call, about.join(", "))
 }
 
-/// What a step enqueues, in words.
+/// A description of the operations of a step.
 fn described(step: &TracedCall) -> String {
     match &step.what {
         What::Kernel {

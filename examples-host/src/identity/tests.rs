@@ -1,4 +1,4 @@
-//! What is found of variants that are not what they say.
+//! The findings about variants that break their own rules.
 
 use super::{CallCounts, Differ, Judged, broken};
 use crate::intervals::{Engine, Interval, Recording, Source, Span};
@@ -126,7 +126,7 @@ fn run() -> RecordedVariant {
     RecordedVariant::new(&[NON_BLOCKING; 2])
 }
 
-/// What is found of variants `one` and `other` that join these streams and wait so often.
+/// The findings about variants `one` and `other` that join these streams and wait this often.
 fn found(
     declared: Option<&[Differ]>,
     variants: [(RecordedVariant, &[&str], usize); 2],

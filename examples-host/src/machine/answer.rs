@@ -4,7 +4,7 @@ use crate::error::name_of;
 use cust::error::{CudaError, CudaResult};
 use libcuda::observe::take_failure;
 
-/// The name of the code: `CUDA_ERROR_NOT_PERMITTED`; "no error" after a success. To be asked right after the call: for
+/// The name of the code: `CUDA_ERROR_NOT_PERMITTED`; "no error" after a success. Query it right after the call: for
 /// codes that cust does not know, such as those of stream capture, the observer of the calls does.
 pub fn answer<T>(result: CudaResult<T>) -> String {
     let failure = take_failure();

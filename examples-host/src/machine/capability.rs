@@ -4,7 +4,7 @@ use crate::part::Part;
 use std::fmt::Display;
 
 impl Part<'_> {
-    /// Those of `alternatives` whose compute capability, which `needs` gives, the device has. Prints which are left out.
+    /// The errors of `alternatives` whose compute capability, which `needs` gives, the device has. Prints which are left out.
     ///
     /// # Errors
     /// The driver does not say what the device is capable of.

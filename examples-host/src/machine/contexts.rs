@@ -51,7 +51,7 @@ impl Device {
 fn active_context(ordinal: u32) -> Option<CUcontext> {
     let (mut device, mut flags, mut active) = (0, 0, 0);
     let mut context = ptr::null_mut();
-    // SAFETY: everything outlives the calls. The context stays active: whoever uses it retains it.
+    // SAFETY: everything outlives the calls. The context stays active: each user retains it.
     unsafe {
         succeeded(sys::cuDeviceGet(&mut device, ordinal.cast_signed()))?;
         succeeded(sys::cuDevicePrimaryCtxGetState(

@@ -52,7 +52,7 @@ pub struct MissingProperty {
 /// Why no device could be opened.
 #[derive(Debug, thiserror::Error)]
 pub enum OpenError {
-    /// The driver asked for is not there, or the request makes no sense.
+    /// The requested driver is missing, or the request is invalid.
     #[error(transparent)]
     Select(#[from] SelectError),
     /// The request makes no sense.
@@ -74,7 +74,7 @@ impl Device {
     /// As [`Device::open`]; the software GPU models `gpu`: the name of a built-in profile, or the path of a file.
     ///
     /// # Errors
-    /// Those of `open`, and [`UsageError`] when there is no such profile or NVIDIA's driver was chosen.
+    /// The errors of `open`, and [`UsageError`] when there is no such profile or NVIDIA's driver was chosen.
     pub fn open_modelled(choice: Choice, gpu: Option<&str>) -> Result<Self, OpenError> {
         if let Some(gpu) = gpu {
             libcuda::software::use_profile(gpu).map_err(|error| UsageError(error.to_string()))?;

@@ -23,7 +23,7 @@ pub struct Error {
     pub text: String,
 }
 
-/// Turns a driver's result into ours; `object` is asked only on failure.
+/// Turns a driver's result into ours; `object` is called only on failure.
 #[inline(always)]
 pub(crate) fn check(
     call: &'static str,

@@ -61,12 +61,28 @@ fn cuda_version() -> Result<String> {
 /// A hash of all figures of the software GPU's profile.
 fn profile() -> Option<String> {
     let profile = libcuda::software::profile().ok()?;
-    let digest = Hash::hash(format!("{profile:?}").as_bytes());
+    let digest = Hash::hash(without_type_names(&format!("{profile:?}")).as_bytes());
     let hash = digest[..4].iter().map(|byte| format!("{byte:02x}"));
     Some(hash.collect())
 }
 
-/// What NVIDIA's management library tells: the driver's version, and the link to the host where it knows one.
+/// The figures with the names of their fields, without the names of the structures: renaming a type changes no figure.
+fn without_type_names(figures: &str) -> String {
+    let mut parts = figures.split(" {").peekable();
+    let mut text = String::new();
+    while let Some(part) = parts.next() {
+        match parts.peek() {
+            Some(_) => {
+                text.push_str(part.trim_end_matches(|c: char| c.is_ascii_alphanumeric()));
+                text.push('{');
+            }
+            None => text.push_str(part),
+        }
+    }
+    text
+}
+
+/// Facts from NVIDIA's management library: the driver's version, and the link to the host where it knows one.
 fn managed(bus: &str) -> Option<(String, Option<String>)> {
     let library = Nvml::load()?;
     let link = library.greatest_link(bus);
@@ -78,6 +94,23 @@ fn managed(bus: &str) -> Option<(String, Option<String>)> {
 mod tests {
     use super::*;
     use libcuda::Choice;
+
+    #[test]
+    fn the_name_of_a_type_is_no_figure() {
+        let figures = |outer: &str, inner: &str, us: u32| {
+            without_type_names(&format!(
+                "{outer} {{ call: {inner} {{ us: {us}, from: Measured }} }}"
+            ))
+        };
+        assert_eq!(
+            figures("Device", "Figure", 3),
+            figures("Profile", "Time", 3)
+        );
+        assert_ne!(
+            figures("Device", "Figure", 3),
+            figures("Device", "Figure", 4)
+        );
+    }
 
     #[test]
     fn the_software_gpu_names_its_profile_and_the_figures_of_the_device_it_models() {

@@ -1,4 +1,4 @@
-//! The device and its host: what is there, which clock runs, who is called what.
+//! The device and its host: capabilities, clocks and names.
 
 pub mod answer;
 pub mod capability;

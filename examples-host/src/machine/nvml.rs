@@ -72,7 +72,7 @@ impl Nvml {
 
     /// What a function of this name, which asks for one number of a device, answers.
     fn number(&self, name: &[u8], device: NvmlDevice) -> Option<u32> {
-        // SAFETY: both functions that are asked for have this signature.
+        // SAFETY: both functions that are requested have this signature.
         let ask: Symbol<unsafe extern "C" fn(NvmlDevice, *mut c_uint) -> c_int> =
             unsafe { self.library.get(name) }.ok()?;
         let mut number = 0;

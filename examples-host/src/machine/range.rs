@@ -1,13 +1,13 @@
 //! Phases of the program, as ranges of NVTX: what profilers show beside the device's work, and what recordings keep in [`Recording::ranges`](crate::intervals::Recording::ranges).
 //!
-//! Nsight Systems shows them when the feature `nvtx` is on. Without it nothing is told to profilers, and a range costs one
-//! relaxed load when nothing is being recorded.
+//! Nsight Systems shows them when the feature `nvtx` is on. Without it profilers are not informed, and a range costs one relaxed load outside of
+//! recordings.
 
 use crate::profiler_names::thread_name;
 use crate::recording;
 use std::marker::PhantomData;
 
-/// A phase of the calling thread, from [`range`] until it is dropped. Those of one thread nest.
+/// A phase of the calling thread, from [`range`] until it is dropped. The ranges of one thread nest.
 #[derive(Debug)]
 #[must_use = "the phase ends when this is dropped"]
 pub struct Range {

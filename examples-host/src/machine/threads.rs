@@ -6,7 +6,7 @@ use crate::profiler_names::name_thread;
 use crate::tally;
 
 /// Runs `body(0)` … `body(count - 1)` on host threads of their own, each with the device's context current
-/// (`cuCtxSetCurrent`), and returns their results in that order. What they enqueue counts as the caller's work.
+/// (`cuCtxSetCurrent`), and returns their results in that order. Operations that they enqueue count as the caller's work.
 ///
 /// # Errors
 /// What a thread returns.

@@ -43,7 +43,7 @@ pub(crate) fn require_checker(options: &Options, device: &Device) -> Result<(), 
     }
 }
 
-/// Says how much was found, if anything, and whether the program may end well.
+/// Prints the number of findings, if there are any. Returns whether the program may succeed.
 pub(crate) fn conclude() -> bool {
     let reports = reports::all();
     if reports.is_empty() {
@@ -56,7 +56,7 @@ pub(crate) fn conclude() -> bool {
     reports::mode() != ReportMode::Fail
 }
 
-/// What was found while something ran on purpose that breaks a rule.
+/// The findings of a run that breaks a rule on purpose.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Watched {
     /// A GPU, or `--races off`: the checkers did not run.

@@ -35,7 +35,7 @@ impl Program {
 pub type TwinResult = Result<Checked, Mismatch>;
 
 impl Part<'_> {
-    /// Runs both twins, each on data that `data` makes for it, and claims what tells them apart. `named` are words that the
+    /// Runs both twins, each on data that `data` makes for it, and claims the difference between them. `named` are words that the
     /// report about the racy one must contain: the two operations, mostly.
     ///
     /// # Errors

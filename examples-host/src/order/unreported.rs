@@ -8,8 +8,8 @@ impl Part<'_> {
     /// Runs `body`, which waits for what it enqueues, and claims that the checkers report nothing. A GPU has no checkers: there
     /// nothing is claimed.
     ///
-    /// # Errors
-    /// What `body` returns.
+    /// # Errors The
+    /// error of `body`.
     pub fn expect_unreported(
         &mut self,
         id: impl Into<String>,

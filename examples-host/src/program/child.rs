@@ -27,9 +27,9 @@ pub(crate) fn is_child() -> bool {
 pub(crate) struct Ended(pub(crate) ExitStatus);
 
 impl Part<'_> {
-    /// Answers `question` once for each value of the environment variable `name`, each time in a
-    /// new process, and returns the answers in the order of the values. A part asks once: what it
-    /// did before is done again in each child.
+    /// Answers `question` once for each value of the environment variable `name`, each time in a new process, and
+    /// returns the answers in the order of the values. A part asks once: each child repeats everything that the part did
+    /// before.
     pub fn ask_with_environment<T, V>(
         &mut self,
         name: &str,

@@ -23,7 +23,7 @@ use chapter_trace::Trace;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-/// What runs a part.
+/// The function that runs a part.
 type PartFunction<'a> = Box<dyn Fn(&mut Part) -> anyhow::Result<()> + 'a>;
 
 /// A program of parts.
@@ -71,7 +71,7 @@ impl<'a> Example<'a> {
         self
     }
 
-    /// Says what the part added last needs: it is not begun on a device that lacks it.
+    /// Declares the needs of the part added last: it is not begun on a device that lacks it.
     pub fn needs(mut self, needs: &'static [Need]) -> Self {
         if let Some((info, _)) = self.parts.last_mut() {
             info.needs = needs;

@@ -56,7 +56,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn a_process_ends_as_the_child_that_it_asked() {
+    fn a_process_ends_with_the_exit_code_of_its_child() {
         use std::os::unix::process::ExitStatusExt;
         use std::process::ExitStatus;
         let exit = |code: i32| {

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A limit is made for the part's own parameters. Where the command line gives others, a figure is printed and not judged,
-//! unless [`Expected::for_any`] says that its limit follows them. What is right or wrong whatever the parameters
+//! unless [`Expected::for_any`] says that its limit follows them. Statements that are right or wrong for all parameters
 //! ([`truth`], [`right`]) is always judged, unless something disturbed it ([`Expected::unless_disturbed`]).
 
 use crate::check::{self, Checked, Mismatch, REFERENCE};
@@ -20,7 +20,7 @@ use crate::units;
 use std::fmt::{self, Display};
 use std::time::Duration;
 
-/// What was found, and what is required of it.
+/// The finding, and the condition on it.
 #[derive(Clone, Debug)]
 pub struct Expected {
     pub(crate) found: String,
@@ -29,7 +29,7 @@ pub struct Expected {
     pub(crate) figure: Option<Figure>,
     /// Options under which the limit holds as well.
     pub(crate) follows: &'static [PartOption],
-    /// Of which devices it is not claimed, and why of each.
+    /// The devices for which it is not claimed, with the reason for each.
     not_claimed_of: Vec<(TimeSource, &'static str)>,
     /// What disturbed the measurement, if something did.
     pub(crate) disturbed: Option<String>,
@@ -106,12 +106,12 @@ pub fn truth(holds: bool, found: impl Display, limit: impl Display) -> Expected 
     }
 }
 
-/// What was found is `expected`: a count, or the driver's answer.
+/// The finding equals `expected`: a count, or the driver's answer.
 pub fn exactly<F: Display + PartialEq<E>, E: Display>(found: F, expected: E) -> Expected {
     truth(found == expected, found, expected)
 }
 
-/// So many were found.
+/// The number found.
 #[derive(Clone, Copy, Debug)]
 pub struct Count(usize);
 
@@ -121,7 +121,7 @@ pub fn count(found: usize) -> Count {
 }
 
 impl Count {
-    /// At least so many.
+    /// At least this many.
     pub fn at_least(self, least: usize) -> Expected {
         truth(self.0 >= least, self.0, format!("at least {least}"))
     }
@@ -139,7 +139,7 @@ pub fn right(checked: &Result<Checked, Mismatch>, things: &str) -> Expected {
 /// As [`right`], of a check that a lesson makes by itself.
 ///
 /// # Errors
-/// The check failed for another reason than a wrong element.
+/// The check failed for a reason other than a wrong element.
 pub fn checked(checked: anyhow::Result<Checked>, things: &str) -> anyhow::Result<Expected> {
     let mut found = Ok(Checked::default());
     check::add(&mut found, checked)?;
@@ -147,7 +147,7 @@ pub fn checked(checked: anyhow::Result<Checked>, things: &str) -> anyhow::Result
 }
 
 impl Measured {
-    /// At least so much.
+    /// At least this much.
     pub fn at_least(self, least: f64) -> Expected {
         self.limited(
             self.0.value >= least,
@@ -155,7 +155,7 @@ impl Measured {
         )
     }
 
-    /// At most so much.
+    /// At most this much.
     pub fn at_most(self, most: f64) -> Expected {
         self.limited(
             self.0.value <= most,

@@ -6,8 +6,8 @@ use anyhow::Error;
 use cust::error::CudaError;
 use libcuda::observe::take_failure;
 
-/// The error with the name of the driver's call that it comes from, if it comes from cust and the call was observed. What the
-/// software GPU knows of its cause is printed.
+/// The error with the name of the driver's call that it comes from, if it comes from cust and the call was observed. The software GPU's explanation
+/// of its cause is printed.
 pub(crate) fn name(error: Error) -> Error {
     let code = error
         .chain()

@@ -1,4 +1,4 @@
-//! What a part needs of its device, as data: `--describe` says it, and the part is not begun without it.
+//! A part's requirements on its device, as data: `--describe` says it, and the part is not begun without it.
 
 use crate::device::Device;
 use crate::error::Result;
@@ -7,7 +7,7 @@ use std::fmt;
 /// A property without which a part has nothing to show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Need {
-    /// So many devices at least.
+    /// The least number of devices.
     Devices(u32),
     /// Allocation in stream order.
     MemoryPools,
@@ -19,9 +19,9 @@ pub enum Need {
     ComputeCapability(u32, u32),
     /// This compute capability and no other: instructions of an architecture with the suffix `a`.
     ComputeCapabilityAlone(u32, u32),
-    /// So many multiprocessors at least.
+    /// The least number of multiprocessors.
     Multiprocessors(u32),
-    /// So many engines that copy beside kernels at least: two for both directions at once.
+    /// The least number of engines that copy beside kernels: two for both directions at once.
     CopyEngines(u32),
     /// Several host threads, which a program in WebAssembly does not have.
     HostThreads,

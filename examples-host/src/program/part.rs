@@ -21,8 +21,8 @@ use chapter_terminal::{style, wrap};
 use std::fmt::Display;
 use std::time::Duration;
 
-/// By how much stages measured alone may come out longer than they are, as a share: on an H200 up to 4 % was seen where copies
-/// take less than a millisecond.
+/// The share by which a stage measured alone may appear longer than it is: up to 4 % on an H200, where copies take less than a
+/// millisecond.
 pub const NOISE: f64 = 0.05;
 
 /// A part while it runs.
@@ -104,7 +104,7 @@ impl<'a> Part<'a> {
     }
 
     /// As [`Part::elements`], with a default for each source of times: a GPU needs more data than its caches hold; a model
-    /// repeats itself, and somebody has to compute every element. `--gpu-sizes` asks for the former on both.
+    /// repeats itself, and every element has to be computed on the CPU. `--gpu-sizes` asks for the former on both.
     pub fn elements_by_times<T>(
         &self,
         measured: ByteSize,
@@ -161,7 +161,7 @@ impl<'a> Part<'a> {
             .map_or(default, |iterations| iterations as usize)
     }
 
-    /// Says what is expected, before anything is measured.
+    /// States the prediction before the measurement.
     pub fn predict(&mut self, text: impl Display) {
         self.prediction = text.to_string();
         output::line(format!("  {}", style::quiet("Prediction")));
@@ -237,7 +237,7 @@ impl<'a> Part<'a> {
 
     /// On a model, says of these variants of a group that their times are not claimed, and notes it for `--json`. They are those in
     /// which the model differs from an H200 or an H100 by more than it should, where both do the same work: see
-    /// docs/software-gpu/accuracy.md. Of other work than the part's own nothing is known.
+    /// docs/software-gpu/accuracy.md. Nothing is known about work other than the part's own.
     pub fn not_claimed_of_the_model(&mut self, group: &str, variants: &[&str]) {
         if self.device.times() == TimeSource::Measured || !self.own_parameters(&[]) {
             return;
@@ -344,7 +344,7 @@ impl<'a> Part<'a> {
         self.claim(id, sentence, work.holds(), work, "as planned");
     }
 
-    /// What has been claimed so far.
+    /// The claims so far.
     #[cfg(test)]
     pub(crate) fn claims(&self) -> &[Claim] {
         self.verdict.claims()
@@ -389,14 +389,14 @@ impl<'a> Part<'a> {
             failed => style::bad(format!("{failed} of {judged} claims FAILED")),
         };
         output::line(format!("  {line}{not_judged}"));
-        // What is to be remembered is what these parameters have shown.
+        // A take-away is a statement that these parameters have shown.
         let shown = failed_claims == 0 && judged == claims.len();
         if shown && !self.take_away.is_empty() {
             output::line(style::bold(wrap::paragraph(2, &self.take_away)));
         }
     }
 
-    /// What is left of the part when it has run.
+    /// The part's remains after its run.
     pub(crate) fn finish(self) -> PartResults {
         self.print_verdict();
         PartResults {

@@ -12,7 +12,7 @@ pub struct PartInfo {
     pub question: &'static str,
     /// What it uses of the options that not every part uses.
     pub uses: &'static [PartOption],
-    /// What it needs of the device.
+    /// Its requirements on the device.
     pub needs: &'static [Need],
 }
 

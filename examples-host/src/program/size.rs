@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 /// A size in bytes that is not zero.
 ///
-/// Units are binary whatever their spelling: `64M`, `64MB` and `64MiB` are all 64 · 2²⁰ bytes,
+/// Units are binary in every spelling: `64M`, `64MB` and `64MiB` are all 64 · 2²⁰ bytes,
 /// because buffers and copies come in powers of two.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ByteSize(NonZeroUsize);
@@ -119,7 +119,7 @@ mod tests {
     use proptest::prelude::*;
 
     #[test]
-    fn units_are_binary_whatever_their_spelling() {
+    fn units_are_binary_in_every_spelling() {
         for text in [
             "64MiB",
             "64M",

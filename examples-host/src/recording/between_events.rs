@@ -83,7 +83,7 @@ fn captures(stream: StreamHandle) -> bool {
 
 static KERNELS: Mutex<BTreeMap<usize, String>> = Mutex::new(BTreeMap::new());
 
-/// Notes the name of a kernel that a module was asked for.
+/// Notes the name of a kernel that the program gets from a module.
 pub(super) fn kernel_found(function: usize, name: usize) {
     // SAFETY: the program has passed a terminated string, and the call has not returned to it.
     let name = unsafe { CStr::from_ptr(name as *const c_char) };
@@ -159,7 +159,7 @@ struct OfDevice {
     device: u32,
     context: usize,
     event: Event,
-    /// By how much later than that of the first device.
+    /// How much later it is than the first device's clock.
     later: Duration,
 }
 

@@ -161,7 +161,7 @@ impl Cupti {
     }
 }
 
-/// CUPTI numbers the streams of each context anew: both numbers together tell all streams apart.
+/// CUPTI numbers the streams of each context anew: both numbers together identify a stream.
 fn stream_number(context: u32, stream: u32) -> u64 {
     u64::from(context) << 32 | u64::from(stream)
 }

@@ -23,7 +23,7 @@ static UNUSED: Mutex<Vec<Buffer>> = Mutex::new(Vec::new());
 
 struct Buffer(*mut u8);
 
-// SAFETY: the memory belongs to whoever has the pointer.
+// SAFETY: the memory belongs to the holder of the pointer.
 unsafe impl Send for Buffer {}
 
 fn unused() -> MutexGuard<'static, Vec<Buffer>> {

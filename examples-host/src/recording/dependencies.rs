@@ -1,8 +1,8 @@
 //! Which operation had to wait for which other one: what is noted of enqueues, event records and waits while recording,
 //! and what follows for the intervals.
 //!
-//! An event stands for what its stream had before the record: its last operation, and behind that what the stream was
-//! told to wait for since. A wait makes the stream's next operation depend on that.
+//! An event stands for what its stream had before the record: its last operation, and everything that the stream was made to wait for since then. A
+//! wait makes the stream's next operation depend on that.
 
 use crate::intervals::{Dependency, Engine, Recording};
 use std::collections::{BTreeMap, BTreeSet};
@@ -33,7 +33,7 @@ struct OperationSpan {
 }
 
 /// The place of each operation of a stream among the recording's intervals, in the order of enqueueing; `None` for
-/// operations that the device's records do not tell apart.
+/// operations that the device's records do not distinguish.
 pub(crate) type Shown = BTreeMap<usize, Vec<Option<usize>>>;
 
 impl Noted {
@@ -68,7 +68,7 @@ impl Noted {
         self.events.insert(event, frontier);
     }
 
-    /// A stream was told to wait for an event.
+    /// A stream was made to wait for an event.
     pub(crate) fn waited(&mut self, stream: usize, event: usize) {
         let Some(frontier) = self.events.get(&event) else {
             return;
@@ -107,7 +107,7 @@ impl Noted {
 
     /// Matches operations with intervals, stream by stream. CUPTI's records have no host functions: these are passed over
     /// when the recording has no dependencies. A stream whose records still differ from what was enqueued, by a call that this crate
-    /// does not wrap, has no operations that can be told apart.
+    /// does not wrap, has no operations that can be distinguished.
     pub(crate) fn shown(
         &self,
         recording: &Recording,
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_work_before_it_and_one_that_nobody_works_behind_give_nothing() {
+    fn events_without_work_before_or_after_them_give_no_dependency() {
         let mut run = SerialRecording::new();
         run.handed(9, 0);
         run.noted.waited(0, 0x2000);

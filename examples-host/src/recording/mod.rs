@@ -1,7 +1,7 @@
 //! Recording when each operation of a run was executing.
 //!
 //! [`record`] runs a body under observation, apart from the timed runs, and gives the intervals of what it enqueued,
-//! whoever enqueued it and through which library: the calls are seen where they pass into the driver
+//! independent of the thread and the library that enqueued it: the calls are seen where they pass into the driver
 //! ([`libcuda::observe`]). Where the intervals come from depends on the device and on what is installed; see [`Source`](crate::intervals::Source).
 //!
 //! ```text

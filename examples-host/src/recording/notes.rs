@@ -21,7 +21,7 @@ pub(super) fn notes() -> MutexGuard<'static, Notes> {
     NOTES.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What was noted so far, which is forgotten.
+/// Returns the notes so far, and forgets them.
 pub(super) fn take() -> Notes {
     std::mem::replace(&mut *notes(), Notes::new())
 }
@@ -29,7 +29,7 @@ pub(super) fn take() -> Notes {
 #[derive(Debug)]
 pub(super) struct Notes {
     streams: Vec<Used>,
-    /// Who waits for whom, by places in `streams`.
+    /// The waits between streams, by places in `streams`.
     pub(super) waits: Noted,
     /// Phases of host threads, on the clock of the device's records.
     pub(super) phases: Vec<Range>,
@@ -41,7 +41,7 @@ pub(super) struct Notes {
     pub(super) steps: Vec<TracedCall>,
 }
 
-/// A stream that was used, as a trace knows it.
+/// A stream that was used, as a trace records it.
 #[derive(Clone, Debug)]
 pub(crate) struct NotedStream {
     /// The name in recordings.

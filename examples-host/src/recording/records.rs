@@ -52,7 +52,7 @@ pub(super) fn recording(
 }
 
 /// The phases on the recording's clock, which begins at `origin`, in order of their starts; an enclosing one comes before
-/// those within it. What was over before is left out.
+/// those within it. Operations that ended before are left out.
 fn ranges(phases: Vec<Range>, origin: u64) -> Vec<Range> {
     let mut ranges: Vec<Range> = phases
         .into_iter()

@@ -14,7 +14,7 @@ pub(super) fn start() {
     reports::start();
 }
 
-/// What was logged since, and what the checkers found.
+/// The log since then, and the findings of the checkers.
 pub(super) fn stop() -> (Vec<DeviceRecord>, Vec<Report>) {
     let records = activity::take().into_iter().map(of_activity);
     (records.collect(), reports::take())

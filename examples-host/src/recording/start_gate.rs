@@ -52,7 +52,7 @@ pub fn look() {
 /// Puts the gate before the longest stretch that was seen since [`look`]. The program that runs now makes the same calls.
 ///
 /// # Errors
-/// Those of the driver, in the current context.
+/// The driver's errors, in the current context.
 pub fn close() -> Result<()> {
     let mut gate = gate();
     let longest = gate.longest();
@@ -164,7 +164,7 @@ impl Gate {
     fn longest(&self) -> Option<usize> {
         let counts = self.stretches.iter().chain([&self.operations]);
         let worth_a_gate = counts.enumerate().filter(|(_, count)| **count > 1);
-        // Of equal ones `max_by_key` takes the last, so they come in reverse.
+        // `max_by_key` returns the last of equal elements, so the order is reversed.
         let reversed: Vec<_> = worth_a_gate.collect();
         let longest = reversed.into_iter().rev().max_by_key(|(_, count)| **count);
         longest.map(|(number, _)| number)

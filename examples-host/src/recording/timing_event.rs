@@ -30,7 +30,7 @@ impl TimingEvent {
     /// Recorded in a stream of that context; of the current one where it is not known.
     ///
     /// # Errors
-    /// Those of `cuEventCreate` and `cuEventRecord`.
+    /// The errors of `cuEventCreate` and `cuEventRecord`.
     pub(super) fn recorded(context: Option<CUcontext>, stream: StreamHandle) -> CudaResult<Self> {
         let address = context.map(|context| context as usize);
         let used_before = address.and_then(|address| unused().get_mut(&address)?.pop());

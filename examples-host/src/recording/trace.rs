@@ -21,7 +21,7 @@ pub(crate) struct TracedCall {
     pub(crate) call: &'static str,
     /// Who called.
     pub(crate) thread: ThreadId,
-    /// What that thread is called.
+    /// The thread's name.
     pub(crate) thread_name: String,
     /// The stream that the call names: a place in [`Trace::streams`].
     pub(crate) stream: Option<usize>,

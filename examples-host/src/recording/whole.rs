@@ -24,7 +24,7 @@ impl Whole {
     /// Records from now on, when the device has done what it has to do already.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The driver's errors.
     pub fn begin(device: &Device) -> Result<Self> {
         Self::begin_by(device, || {
             let cupti = cupti::cupti()?;
@@ -36,7 +36,7 @@ impl Whole {
     /// As [`Whole::begin`], by timing events even where there is CUPTI, for this reason.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The driver's errors.
     pub(super) fn begin_without_cupti(device: &Device, why: &str) -> Result<Self> {
         Self::begin_by(device, || Err(why.to_owned()))
     }
@@ -69,7 +69,7 @@ impl Whole {
     /// Records anew: what ran until now, which has finished, is forgotten. What the device's records have set up stays set up.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The driver's errors.
     pub fn forget(&mut self) -> Result<()> {
         self.device.synchronize()?;
         match &mut self.from {
@@ -87,7 +87,7 @@ impl Whole {
     /// What ran, when all of it has finished.
     ///
     /// # Errors
-    /// Those of the driver.
+    /// The driver's errors.
     pub fn end(self) -> Result<Recording> {
         let Self {
             device,

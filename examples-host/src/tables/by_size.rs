@@ -1,4 +1,4 @@
-//! What was found at several sizes.
+//! The findings at several sizes.
 
 use crate::options::UsageError;
 use crate::part::Part;
@@ -14,7 +14,7 @@ impl<T> BySize<T> {
         Self(found)
     }
 
-    /// What was found at this size, if it is one of them.
+    /// The finding at this size, if it is one of them.
     pub fn at(&self, bytes: usize) -> Option<&T> {
         let (_, found) = self.0.iter().find(|(size, _)| *size == bytes)?;
         Some(found)

@@ -49,7 +49,7 @@ pub fn each<'v, S>(
     })
 }
 
-/// What a stage does with a chunk in a stream.
+/// The work of a stage on a chunk in a stream.
 type Stage<S> = fn(&mut S, usize, &Stream) -> anyhow::Result<()>;
 
 /// What two stages enqueue for each of `chunks` chunks, each in its stream: the copies of both directions at once, mostly, which share
@@ -144,7 +144,7 @@ impl<S, const N: usize> Alone<'_, S, N> {
 }
 
 impl<S> Alone<'_, S, 4> {
-    /// Of copies in, kernels, copies out, and copies in both directions at once.
+    /// For copies in, kernels, copies out, and simultaneous copies in both directions.
     pub fn stages(&self) -> Stages {
         let [copy_in, kernel, copy_out, both_copies] = self.least();
         Stages {
@@ -180,7 +180,7 @@ pub struct DisturbedLink {
 }
 
 impl DisturbedLink {
-    /// By how much more than the least they may take in the median. The most demanding claim leaves 3 % between its limit and what
+    /// The share by which their median may exceed their minimum. The most demanding claim leaves 3 % between its limit and what
     /// an undisturbed GPU reaches. On an H200 of which nothing else was known to run on its host, it was 0.4 to 2.9 % in eight of ten
     /// comparisons, 4.3 and 7.8 % in the others; beside a program that copied on the host's other GPU, 12 to 40 % in ten of fifteen,
     /// and below 1 % in the rest.
@@ -381,7 +381,7 @@ mod tests {
     #[test]
     fn a_link_is_disturbed_if_most_copies_between_the_variants_are_longer_than_the_least() {
         let link = |times: [f64; 5]| DisturbedLink::found(us(11_000.0), &times.map(us));
-        // Of an H200: alone, with a neighbour in the last round, and with one in most rounds.
+        // Times on an H200: alone, with a neighbour in the last round, and with one in most rounds.
         let alone = [11_000.0, 11_080.0, 11_110.0, 11_200.0, 11_300.0];
         let at_times = [11_000.0, 11_080.0, 11_110.0, 15_200.0, 15_900.0];
         let mostly = [11_000.0, 11_080.0, 13_900.0, 15_200.0, 15_900.0];
@@ -411,7 +411,7 @@ mod tests {
             prop_assert!(below(0.9 * BEST, |run| by[run]));
         }
 
-        /// Whatever is disturbed, the bound is never less than it is, so that no wrong result hides below it.
+        /// Disturbances only increase the bound, so no wrong result hides below it.
         #[test]
         fn the_least_is_never_less_than_the_truth(
             by in prop::collection::vec(1.0..4.0, 1..20),

@@ -16,7 +16,7 @@ impl Part<'_> {
     /// each, and returns the size with the least time.
     ///
     /// # Errors
-    /// What `work` or `body` returns; there are no sizes.
+    /// The error of `work` or `body`, or no sizes.
     pub fn best_size<'s, W: Workload>(
         &mut self,
         group: impl Into<Label>,

@@ -28,7 +28,7 @@ pub enum Overlap {
     None,
     /// Kernels and copies; the two directions take turns on one copy engine.
     OneEngine,
-    /// Everything, were the directions independent.
+    /// The bound if the directions were independent.
     TwoEngines,
     /// Everything, with the directions as slow together as they were measured to be.
     Duplex,
@@ -38,7 +38,7 @@ impl Overlap {
     /// All of them, from the least to the most that can be overlapped, the one that counts last.
     pub const ALL: [Self; 4] = [Self::None, Self::OneEngine, Self::TwoEngines, Self::Duplex];
 
-    /// What files and tables call it.
+    /// Its name in files and tables.
     pub fn label(self) -> Label {
         let (id, text) = match self {
             Self::None => ("no-overlap", "bound: no overlap"),
@@ -84,7 +84,7 @@ impl Stages {
         }
     }
 
-    /// What a pipeline of so many chunks takes: the bound, and what a chunk needs in the other stages, to fill and drain it.
+    /// What a pipeline of this many chunks takes: the bound, and what a chunk needs in the other stages, to fill and drain it.
     /// That is a kernel where the directions take turns, and the engine has the other chunks to copy out meanwhile.
     pub fn pipelined(&self, chunks: usize) -> Duration {
         let (bound, sum) = (self.bound(Overlap::Duplex), self.bound(Overlap::None));

@@ -10,8 +10,8 @@ use crate::table::Table;
 use crate::units;
 
 impl Part<'_> {
-    /// Prints the outcomes beside the bounds that the stages set, and claims of each that it is not faster than its bound. What was
-    /// measured on a disturbed link bounds nothing: then that is printed and not judged.
+    /// Prints the outcomes beside the bounds that the stages set, and claims of each that it is not faster than its bound. A measurement on a
+    /// disturbed link gives no bound: it is printed and not judged.
     pub fn show_bounded(
         &mut self,
         outcomes: &[MeasuredVariant],
@@ -21,7 +21,7 @@ impl Part<'_> {
         self.say(table_with_bounds(outcomes, stages, self.device().times()));
         for outcome in outcomes {
             self.keep(&outcome.name, &outcome.recording);
-            // What is in one stream overlaps nothing.
+            // Operations in one stream do not overlap.
             let overlap = match outcome.recording.streams().len() {
                 ..=1 => Overlap::None,
                 _ => Overlap::Duplex,
@@ -112,7 +112,7 @@ mod tests {
 
     const MS: Duration = Duration::from_millis(1);
 
-    /// What is claimed of a variant that took 8 ms against a bound of 10 ms, with this time of both directions between the variants.
+    /// The claim about a variant that took 8 ms against a bound of 10 ms, with this time of both directions between the variants.
     fn below_its_bound(both_copies: Duration) -> Claim {
         let device = Device::open(Choice::Software).unwrap();
         let options = Options::default();

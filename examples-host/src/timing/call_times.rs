@@ -43,8 +43,8 @@ thread_local! {
 
 /// Runs `body` and returns the times of the allocator's calls that it made on this thread.
 ///
-/// # Errors
-/// What `body` returns.
+/// # Errors The
+/// error of `body`.
 pub fn timed<R, E>(body: impl FnOnce() -> Result<R, E>) -> Result<(R, CallTimes), E> {
     drop(TIMES.take());
     let timing = recording::time_calls();
@@ -53,10 +53,10 @@ pub fn timed<R, E>(body: impl FnOnce() -> Result<R, E>) -> Result<(R, CallTimes)
     Ok((done?, TIMES.take()))
 }
 
-/// The slowest allocation of `body`, in the quickest of so many runs: what disturbs a call is not the allocator.
+/// The slowest allocation of `body`, in the fastest of this many runs, because disturbances of a call do not come from the allocator.
 ///
-/// # Errors
-/// What `body` returns.
+/// # Errors The
+/// error of `body`.
 pub fn slowest_allocation<E>(
     runs: usize,
     mut body: impl FnMut() -> Result<(), E>,

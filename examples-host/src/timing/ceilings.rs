@@ -51,7 +51,7 @@ impl Ceilings {
         sum.as_secs_f64() / self.bound(rounds).as_secs_f64()
     }
 
-    /// Which of these numbers of rounds gains most: where memory and arithmetic take about the same time.
+    /// Finds the number of rounds with the greatest gain: where memory and arithmetic take about the same time.
     pub fn balance(&self, rounds: &[u32]) -> u32 {
         let gain = |rounds: &u32| self.gain(*rounds);
         let most = rounds.iter().max_by(|a, b| gain(a).total_cmp(&gain(b)));

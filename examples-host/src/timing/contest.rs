@@ -205,7 +205,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_best_are_compared_whatever_the_case() {
+    fn the_fastest_forms_of_each_case_are_compared() {
         let us = |times: [u64; 3]| times.map(Duration::from_micros).to_vec();
         let contest = Contest {
             forms: vec!["plain", "a", "b"],

@@ -55,7 +55,7 @@ pub struct LoopTimes {
 }
 
 impl LoopTimes {
-    /// What this loop takes longer than the quickest of `all`, as a share of itself.
+    /// The time by which this loop is slower than the fastest of `all`, as a share of itself.
     pub fn beyond_quickest(&self, all: &[Self]) -> f64 {
         let medians = all.iter().map(|one| one.runs.median());
         let quickest = medians.min().unwrap_or_default();
@@ -116,7 +116,7 @@ impl Part<'_> {
         Ok(BySize::new(all))
     }
 
-    /// Times loops of so many steps at each size, and prints the distributions of the allocator's calls in them. The last
+    /// Times loops of this many steps at each size, and prints the distributions of the allocator's calls in them. The last
     /// column is what a loop takes longer than the quickest at its size, as a share. Claims that all loops do the planned
     /// work, that every element is right after every run, and that each loop waits for the device as often as its variant says.
     ///

@@ -49,9 +49,9 @@ pub struct Sample {
     pub cpu: Option<Duration>,
 }
 
-/// Measures regions on one device, or on several that the program uses when it is made. Its events and its stream are made
-/// once. What it enqueues itself is not observed:
-/// neither counted nor recorded.
+/// Measures regions on one device, or on several that the program uses when it is made. Its events
+/// and its stream are made once. Its own operations are not observed: neither counted nor
+/// recorded.
 pub struct Stopwatch {
     device: Device,
     origin: cust::stream::Stream,
@@ -234,7 +234,7 @@ pub struct Comparison<'v, S> {
     runs: usize,
 }
 
-/// What was found about one variant.
+/// The findings about one variant.
 #[derive(Clone, Debug)]
 pub struct MeasuredVariant {
     /// The group that it is a variant of.
@@ -306,7 +306,7 @@ impl MeasuredVariant {
 
 impl<'v, S> Comparison<'v, S> {
     /// A comparison of variants that all do the planned work. `group` is the id of what they are variants of: [`VARIANTS`],
-    /// or what tells the comparisons of a part apart.
+    /// or the word that distinguishes the comparisons of a part.
     pub fn new(group: &'static str, plan: Plan) -> Self {
         Self {
             group,
@@ -348,7 +348,7 @@ impl<'v, S> Comparison<'v, S> {
         self
     }
 
-    /// What comes before each run and is not timed: poisoning the buffers that the run must fill.
+    /// The untimed preparation of each run: poisoning the buffers that the run must fill.
     pub fn prepare(mut self, body: impl FnMut(&mut S) -> anyhow::Result<()> + 'v) -> Self {
         self.prepare = Box::new(body);
         self
@@ -655,7 +655,7 @@ struct TracedRun {
     trace: Option<Trace>,
 }
 
-/// What is done with a run.
+/// The purpose of a run.
 #[derive(Clone, Copy)]
 struct Turn {
     timed: bool,
@@ -715,8 +715,8 @@ impl Runs {
 /// which leaves a hole of some 150 µs behind the first operation.
 const RECORDED: usize = 4;
 
-/// The most further rounds that are recorded while something seems to have disturbed all recorded runs of a variant. All variants
-/// take their turns in them, as ever: who counts runs may rely on it.
+/// The most further rounds that are recorded while something seems to have disturbed all recorded runs of a variant. All variants take turns in them
+/// as before, so code that counts runs may rely on it.
 const RECORDED_AGAIN: usize = 8;
 
 /// Timed runs of each variant where neither the part nor the command line says otherwise.

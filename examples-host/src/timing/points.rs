@@ -8,7 +8,7 @@ use crate::sweep::sweep;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// What was found at the points.
+/// The findings at the points.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct AtPoints {
     /// The times at each point, in the order of the points.

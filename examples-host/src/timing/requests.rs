@@ -21,7 +21,7 @@ use std::time::Duration;
 
 /// Work that comes in requests.
 pub trait Requests: Workload {
-    /// What tells the requests apart, in the order in which they come: a length, say.
+    /// The parameter that distinguishes the requests, in their order: for example, a length.
     fn requests(&self) -> Vec<String>;
 }
 
@@ -223,7 +223,7 @@ impl Times {
         self.calls += more.calls;
     }
 
-    /// Of several rounds of these requests.
+    /// For several rounds of these requests.
     fn served(self, requests: &[String]) -> Option<Served> {
         let of = |request: usize| {
             let times = self.requests.iter().skip(request).step_by(requests.len());

@@ -7,9 +7,9 @@
 use crate::intervals::Recording;
 use std::time::Duration;
 
-/// By how much, as a share of the time, a recorded run may be longer than the shortest timed one …
+/// The share by which a recorded run may be longer than the shortest timed one …
 const LONGER: f64 = 0.02;
-/// … or than the shortest recorded one, if so many are not.
+/// … or than the shortest recorded one, if fewer are that short.
 const APART: f64 = 0.01;
 const ALIKE: usize = 3;
 
@@ -53,7 +53,7 @@ mod tests {
     use super::*;
     use crate::intervals::{Engine, Interval, Source, Span};
 
-    /// Recorded runs that took so many microseconds.
+    /// Recorded runs that took this many microseconds.
     fn recorded(times: &[u64]) -> Shortest {
         let mut shortest = Shortest::default();
         for &time in times {

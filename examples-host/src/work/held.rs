@@ -1,4 +1,4 @@
-//! What the program has created and not yet given back: streams, device memory and page-locked memory.
+//! What the program has created and not yet released: streams, device memory and page-locked memory.
 //!
 //! The observer of the driver's calls counts creations and destructions, of all threads. Events are not counted: it does not see
 //! `cuEventDestroy`.

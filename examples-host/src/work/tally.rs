@@ -60,7 +60,7 @@ pub fn enqueued() -> WorkAmount {
     ENQUEUED.get()
 }
 
-/// What ran in a recording, whatever enqueued it. Its threads are not known.
+/// The operations of a recording. Its threads are not known.
 pub(crate) fn of_recording(recording: &Recording) -> WorkAmount {
     let bytes = |engine| {
         let of = recording.intervals.iter().filter(|i| i.engine == engine);

@@ -1,4 +1,4 @@
-//! What is measured and claimed of grids.
+//! Measurements and claims of the part `grids`.
 
 use crate::grids::Blocks;
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! What is measured and claimed of occupancy.
+//! Measurements and claims of the part `occupancy`.
 
 use crate::occupancy::{Grids, STREAMS, fit};
 use anyhow::Result;
@@ -10,7 +10,7 @@ use std::time::Duration;
 
 const HELD: Duration = Duration::from_nanos(crate::occupancy::HELD);
 
-/// What a block takes.
+/// The resources of a block.
 #[derive(Clone, Copy)]
 enum BlockResources {
     /// Threads, and bytes of shared memory.

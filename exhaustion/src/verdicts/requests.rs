@@ -1,4 +1,4 @@
-//! What is claimed of requests.
+//! Claims of the part `requests`.
 
 use crate::requests::Requests;
 use anyhow::Result;

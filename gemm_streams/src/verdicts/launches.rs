@@ -1,4 +1,4 @@
-//! What is measured and claimed of launches.
+//! Measurements and claims of the part `launches`.
 
 use super::operands::{Operands, shape};
 use super::rates::{self, Rate};

@@ -1,4 +1,4 @@
-//! What is measured and claimed of streams.
+//! Measurements and claims of the part `streams`.
 
 use super::operands::{Operands, shape};
 use super::rates::Rate;

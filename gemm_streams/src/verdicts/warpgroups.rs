@@ -1,4 +1,4 @@
-//! What is measured and claimed of warpgroups.
+//! Measurements and claims of the part `warpgroups`.
 
 use super::operands::Operands;
 use super::rates::{self, Rate};
@@ -8,7 +8,7 @@ use anyhow::Result;
 use cuda_host::prelude::*;
 use examples_host::prelude::*;
 
-/// The product, and what it must be.
+/// The product, and its expected value.
 struct CheckedProduct {
     products: WarpgroupProducts,
     operands: Operands,

@@ -1,4 +1,4 @@
-//! What is claimed of refused.
+//! Claims of the part `refused`.
 
 use crate::refused::{self, CaptureObjects, recover};
 use anyhow::Result;

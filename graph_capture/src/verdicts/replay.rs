@@ -1,4 +1,4 @@
-//! What is measured and claimed of replay.
+//! Measurements and claims of the part `replay`.
 
 use crate::replay::{ForkJoin, ITERATIONS, NUMBERS, PER_BRANCH, SUMMAND, graph};
 use anyhow::Result;

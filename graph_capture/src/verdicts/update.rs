@@ -1,4 +1,4 @@
-//! What is measured and claimed of update.
+//! Measurements and claims of the part `update`.
 
 use crate::update::{BATCH, BATCHES, Batches, ROUNDS};
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! What is measured and claimed of in-flight.
+//! Measurements and claims of the part `in-flight`.
 
 use super::known::CheckedAttention;
 use anyhow::Result;

@@ -13,11 +13,11 @@ const QUERIES: Seed = Seed::new(92);
 /// Errors of sums of floats and of the approximate exponential. One token of another page would change an element by ten times as much.
 const TOLERANCE: f32 = 1e-5;
 
-/// Attention, and what must come out of it.
+/// Attention, and the expected results.
 pub struct CheckedAttention {
     pub attention: Attention,
     pub sequences: usize,
-    /// Of each sequence.
+    /// Tokens of each sequence.
     pub pages: usize,
     expected: Vec<f32>,
 }

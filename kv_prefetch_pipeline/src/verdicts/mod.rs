@@ -1,4 +1,4 @@
-//! What is measured, compared and claimed of each part.
+//! Measurements, comparisons and claims of each part.
 
 pub mod in_flight;
 mod known;

@@ -1,4 +1,4 @@
-//! What is measured and claimed of stages.
+//! Measurements and claims of the part `stages`.
 
 use super::known::CheckedAttention;
 use crate::stages::HEADS;

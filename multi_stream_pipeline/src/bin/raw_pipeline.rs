@@ -26,7 +26,7 @@ const SLOTS: usize = 2;
 const BLOCKS: u32 = 4; // few, so that kernels of two streams find room beside each other
 const ROUNDS: u32 = 16; // multiply-adds of each kernel: it takes about as long as a copy
 
-/// What lies between the stages of a chunk, and the events that its streams wait for.
+/// The buffers between the stages of a chunk, and the events that its streams wait for.
 struct ChunkSlot {
     product: DeviceBuffer<f32>,
     result: DeviceBuffer<f32>,

@@ -1,4 +1,4 @@
-//! What is measured and claimed of event-chain.
+//! Measurements and claims of the part `event-chain`.
 
 use super::rounds;
 use crate::event_chain::{BLOCKS, CONSUMED, EventChain, PRODUCED, SLOTS};

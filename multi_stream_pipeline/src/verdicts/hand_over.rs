@@ -1,4 +1,4 @@
-//! What is measured and claimed of hand-over.
+//! Measurements and claims of the part `hand-over`.
 
 use crate::hand_over::{A, B, HandOver};
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! What is measured and claimed of host-callback.
+//! Measurements and claims of the part `host-callback`.
 
 mod calls;
 mod failure;
@@ -28,7 +28,7 @@ fn poll(event: &Event) -> CudaResult<()> {
 pub fn run(part: &mut Part) -> Result<()> {
     let [copy_out, functions, next] = stream::non_blocking_named(["copy out", "function", "next"])?;
     let roles = [&copy_out, &functions, &next];
-    // On a GPU so much that the function takes longer than calling it; the modelled host's memory is slow enough.
+    // On a GPU the function must take longer than the call; the modelled host's memory is slow enough for that.
     let lines = part.elements_by_times::<[f32; 32]>(ByteSize::mib(64), ByteSize::mib(16))?;
     let chunks = part.chunks(32, lines)?;
     let mut work = Calls::new(32 * (lines / chunks), chunks, BUFFERS.min(chunks))?;

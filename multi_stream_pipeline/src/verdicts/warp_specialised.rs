@@ -1,4 +1,4 @@
-//! What is measured and claimed of warp-specialised.
+//! Measurements and claims of the part `warp-specialised`.
 
 mod batches;
 mod expect;

@@ -1,4 +1,4 @@
-//! What is measured and claimed of queue.
+//! Measurements and claims of the part `queue`.
 
 use crate::queue::{BURST, Queue, SLOTS};
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! What is claimed of residency.
+//! Claims of the part `residency`.
 
 use crate::residency::{Ring, STEPS};
 use anyhow::Result;

@@ -1,4 +1,4 @@
-//! What is measured and claimed of steps.
+//! Measurements and claims of the part `steps`.
 
 use crate::steps::{Ring, STEPS, THREADS, graph};
 use anyhow::Result;

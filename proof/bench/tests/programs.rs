@@ -85,7 +85,7 @@ fn a_variant_above_the_limit_is_named() {
 }
 
 #[test]
-fn a_lesson_that_does_not_hold_is_said_and_compared() {
+fn a_lesson_that_does_not_hold_is_reported_and_compared() {
     let (code, said) = compared(&example(10.0, 1), &twin("events"));
     assert_eq!(code, Some(0), "{said}");
     assert!(said.contains("FAILED  a sentence: x"), "{said}");

@@ -34,7 +34,7 @@ pub struct DeviceChains {
     pub release: InstructionChain,
 }
 
-/// Those of devices with clusters, and the kernel in which all blocks load from their neighbour.
+/// The kernels of devices with clusters, and the kernel in which all blocks load from their neighbour.
 pub struct ClusterChains {
     pub load: InstructionChain,
     pub barrier: InstructionChain,

@@ -49,7 +49,7 @@ pub fn run(arguments: &CompareOptions) -> Result<bool> {
 /// Longer is no median of a run, in µs.
 const LONGEST_US: f64 = 1e12;
 
-/// What is compared of a file.
+/// The compared parts of a file.
 struct Medians {
     /// The options that change the work.
     options: [Option<u64>; 4],

@@ -96,7 +96,7 @@ pub fn is_reached(event: Event) -> Result<bool> {
     }
 }
 
-/// Between two recorded events that are over, in µs.
+/// The time between two completed events, in µs.
 pub fn elapsed_us(start: Event, end: Event) -> Result<f64> {
     let mut milliseconds = 0.0;
     cu!(cuEventElapsedTime(&mut milliseconds, start, end))?;

@@ -70,7 +70,7 @@ pub fn measure(findings: &mut Findings, kernels: &LoadedKernels, watch: &Stopwat
     note("graph_update_us_per_node", update);
     note("graph_set_node_us", set_node);
     findings.measured("handover", "graph_upload_us", (changed - plain).max(0.0));
-    // With what instantiation takes longer than in the base, which is not measured.
+    // The additional time of an instantiation over the base, which is not measured.
     let destroy =
         throwaway(watch, kernel)? - launch - capture * FEW as f64 - instantiation(findings)?;
     findings.fitted("host", "graph_destroy_us", destroy);
@@ -129,7 +129,7 @@ impl CapturedChain {
         })
     }
 
-    /// What `cuGraphLaunch` takes the host, in µs.
+    /// The host's time for `cuGraphLaunch`, in µs.
     fn launch_call(&self, watch: &Stopwatch) -> Result<f64> {
         per_call(LAUNCHES, || self.launch(watch.stream))
     }

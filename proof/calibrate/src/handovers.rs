@@ -11,7 +11,7 @@ use anyhow::Result;
 use std::time::Duration;
 
 const SMALL: usize = 64 << 10;
-/// What is handed on between engines. Of longer copies an H200 hides a part of the hand-over, some of the time.
+/// The buffers that pass between engines. An H200 sometimes hides a part of the hand-over of longer copies.
 const CHUNK: usize = 64 << 10;
 
 pub fn measure(
@@ -77,7 +77,7 @@ pub fn measure(
     Ok(())
 }
 
-/// What the base says that a block of one warp with nothing to do takes.
+/// The time of an empty block of one warp, from the base.
 fn empty_block_us(findings: &Findings) -> Result<f64> {
     let cycles = findings.of_base("kernels", "block_start_cycles")?
         + findings.of_base("kernels", "block_turnover_cycles")?

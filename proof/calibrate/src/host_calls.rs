@@ -230,7 +230,7 @@ fn pool(findings: &mut Findings, kernels: &LoadedKernels) -> Result<()> {
     Ok(())
 }
 
-/// What an allocation takes longer where eight streams share the pool than where one has it alone. The pool has memory already. A
+/// The additional time of an allocation when eight streams share the pool, compared with one stream. The pool has memory already. A
 /// kernel uses it: of a stream that has done nothing, the driver knows how far it is.
 fn pool_search(kernels: &LoadedKernels) -> Result<f64> {
     let streams = gpu::streams(8)?;

@@ -29,7 +29,7 @@ pub struct LoadedKernels {
     pub atomics: Function,
     pub scale: Function,
     pub classes: [Function; 6],
-    /// From the start of an empty kernel to its end, in µs: estimated until the hand-overs were measured.
+    /// The duration of an empty kernel in µs: an estimate until the hand-overs are measured.
     pub null_us: f64,
 }
 

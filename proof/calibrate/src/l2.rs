@@ -10,7 +10,7 @@ use crate::stopwatch::{Stopwatch, repeat_times};
 use anyhow::Result;
 use std::time::Duration;
 
-/// What a block reads in a turn.
+/// The bytes that a block reads in a turn.
 const TURN_BYTES: usize = 64 << 10;
 /// Turns of a launch, and of a longer one.
 const TURNS: [u32; 2] = [8, 40];

@@ -12,7 +12,7 @@ const KIB: usize = 1 << 10;
 const MIB: usize = 1 << 20;
 /// What moves each way while both directions move.
 const BOTH_WAYS: usize = 256 * MIB;
-/// What a pageable copy moves.
+/// The bytes of a pageable copy.
 const PAGEABLE: usize = 64 * MIB;
 const SMALL: usize = 64 * KIB;
 const MEDIUM: usize = 4 * MIB;
@@ -59,7 +59,7 @@ pub fn measure(findings: &mut Findings, watch: &Stopwatch) -> Result<()> {
     gpu::free(ends.other_device)
 }
 
-/// A copy takes its set-up and its bytes; two sizes tell them apart.
+/// A copy takes its set-up and its bytes; two sizes separate them.
 fn one_way(findings: &mut Findings, watch: &Stopwatch, ends: &Ends) -> Result<()> {
     let up = |bytes| move |stream| ends.up(bytes, stream);
     let down = |bytes| move |stream| ends.down(bytes, stream);

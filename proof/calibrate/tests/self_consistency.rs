@@ -110,7 +110,7 @@ fn latencies(figures: &[(String, f64, String)]) -> Vec<&str> {
     names.collect()
 }
 
-/// Those that every device has.
+/// The kernels that every device has.
 const LATENCIES: [&str; 5] = ["atomic", "global", "l1", "l2", "shared"];
 
 #[test]
@@ -160,7 +160,7 @@ fn the_t4_gives_back_its_figures() {
 }
 
 #[test]
-fn a_file_that_exists_is_kept_unless_told_otherwise() {
+fn an_existing_file_is_kept_by_default() {
     let folder = tempfile::tempdir().expect("a folder");
     let path = folder.path().join("mine.toml");
     std::fs::write(&path, "mine").expect("writable");

@@ -13,7 +13,7 @@ pub const API_VERSION: i32 = 13_000;
 /// One rule of the driver API or of stream semantics.
 #[derive(Clone, Copy)]
 pub struct Rule {
-    /// What it is about: the name of its file.
+    /// Its subject: the name of its file.
     pub family: &'static str,
     /// Its name within the family.
     pub name: &'static str,
@@ -44,11 +44,11 @@ pub type Outcome<T = ()> = Result<T, Failure>;
 pub enum Failure {
     /// The driver did something else than the rule says.
     Broken {
-        /// What was looked at.
+        /// The objects that were examined.
         what: String,
         /// What the rule says.
         expected: String,
-        /// What the driver did.
+        /// The driver's actions.
         came: String,
         /// The line of the rule's source file.
         line: u32,

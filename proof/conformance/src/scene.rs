@@ -1,4 +1,4 @@
-//! What rules stand on: a context, and short ways to make what a rule needs but is not about.
+//! The base of the rules: a context, and short functions for objects that a rule needs but does not test.
 
 use std::ffi::{CString, c_void};
 use std::ptr::{self, null_mut};

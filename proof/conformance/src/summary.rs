@@ -52,7 +52,7 @@ impl Summary {
         }
     }
 
-    /// Whether every rule holds that the machine allows to check.
+    /// Whether every rule that can be checked on this machine holds.
     pub fn is_good(&self) -> bool {
         self.all.failed == 0 && self.unexpected.is_empty()
     }

@@ -48,7 +48,7 @@ fn try_rule(rule: &Rule) -> Outcome {
     })
 }
 
-/// What a panic said.
+/// A panic's message.
 fn message(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<String>().map(String::as_str);
     let text = text.or_else(|| panic.downcast_ref::<&str>().copied());

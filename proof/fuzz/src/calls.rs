@@ -187,7 +187,7 @@ macro_rules! lists {
             #[allow(non_snake_case, unused_variables, reason = "a list of any length")]
             fn call(world: &mut World, address: usize) -> u32 {
                 $(let $argument = $argument::make(world);)*
-                // SAFETY: the table has the types of cuda.h; pointers lead to memory that the world keeps.
+                // SAFETY: the table has the types of cuda.h; pointers address memory that the world keeps.
                 unsafe {
                     let function: unsafe extern "C" fn($($argument::C),*) -> u32 = std::mem::transmute(address);
                     function($($argument),*)

@@ -8,18 +8,18 @@ use std::sync::LazyLock;
 
 /// Longer texts only make each run slower.
 pub const MAX_TEXT: usize = 64 << 10;
-/// What is between the modules of a text.
+/// The separator of the modules of a text.
 const NEXT_MODULE: &str = "//next";
 /// Warp instructions that a block may execute.
 const BUDGET: u64 = 3000;
 /// Bytes of each buffer that a kernel gets a pointer to.
 const BUFFER: usize = 16 << 10;
-/// Larger parameter buffers are no launch on any GPU.
+/// No GPU launches kernels with larger parameter buffers.
 const MAX_PARAMETERS: usize = 32 << 10;
 /// Kernels of a module that are run.
 const MAX_KERNELS: usize = 4;
 
-/// Those of the default device.
+/// The default device's.
 static LATENCIES: LazyLock<Latencies> = LazyLock::new(|| Latencies::of(&Profile::h200()));
 
 /// Parses, lowers and runs what `data` says: a text of PTX, and in the bits of `choice` how its kernels are launched.

@@ -111,7 +111,7 @@ pointers! {
         let more = if world.byte() < 128 { 0 } else { world.size() };
         vec![first, more, more, 0, 0, 0, 0, 0]
     };
-    /// What a module is loaded from.
+    /// The source of a module.
     Image, |world| {
         let bytes = IMAGE.to_bytes_with_nul();
         let end = if world.byte() < 200 { bytes.len() } else { world.number() as usize % bytes.len() };

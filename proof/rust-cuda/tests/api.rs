@@ -284,7 +284,7 @@ fn table() -> String {
     text
 }
 
-/// What has a signature in `upstream/` is in the table.
+/// Each function with a signature in `upstream/` is in the table.
 #[test]
 fn the_table_has_every_function() {
     for (module, name) in signatures::functions() {

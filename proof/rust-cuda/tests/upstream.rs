@@ -82,7 +82,7 @@ fn portable_kernels(to: &Path) -> Vec<String> {
         let name = file.trim_end_matches("/mod.rs").trim_end_matches(".rs");
         match name.strip_prefix("baseline/") {
             Some(name) => baseline += &format!("pub mod {name};\n"),
-            // Those of a folder are named by its `mod.rs`.
+            // The submodules of a folder are named in its `mod.rs`.
             None if name.contains('/') => {}
             None => modules += &format!("mod {name};\n"),
         }

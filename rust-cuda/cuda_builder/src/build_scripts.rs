@@ -18,7 +18,7 @@ pub(crate) struct Scripts {
     pub(crate) files: Vec<PathBuf>,
     /// The environment variables that they read.
     pub(crate) variables: BTreeSet<String>,
-    /// Those that they set for the crate.
+    /// The variables that they set for the crate.
     pub(crate) given: BTreeSet<String>,
 }
 

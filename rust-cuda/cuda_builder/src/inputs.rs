@@ -360,7 +360,7 @@ mod tests {
         assert_eq!(digest.to_string(), "d228cb696f1a8caf78912b704e4a8964");
     }
 
-    /// Of two crates side by side, the first made of files of both.
+    /// Takes two crates side by side; the first includes files of both.
     fn digest_of(files: &[(&str, &str)]) -> Option<Digest> {
         let folder = tempfile::tempdir().unwrap();
         for (name, text) in files {

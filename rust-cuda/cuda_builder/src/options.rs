@@ -146,7 +146,7 @@ impl Options {
         self.emit.is_some() || self.final_module_path.is_some()
     }
 
-    /// What the backend cannot do, in sentences.
+    /// The limits of the backend, in sentences.
     pub(crate) fn warnings(&self) -> Vec<String> {
         let mut warnings = Vec::new();
         if self.arch.capability_value() < 70 {
@@ -178,7 +178,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_the_backend_cannot_do_is_said() {
+    fn limits_of_the_backend_are_reported() {
         assert_eq!(Options::default().warnings(), [""; 0]);
         let options = Options {
             arch: NvvmArch::Compute52,

@@ -334,7 +334,7 @@ impl<'a> Item<'a> {
             first,
             last,
             has_body,
-            // What is only declared is another's.
+            // A symbol that is only declared is defined elsewhere.
             is_visible: is_visible && line.starts_with(".visible"),
             is_variable,
         })
@@ -482,7 +482,7 @@ mod tests {
     }
 
     #[test]
-    fn functions_of_core_are_told_from_others() {
+    fn functions_of_core_are_distinguished_from_others() {
         for (name, is_core) in [
             ("_RINvNtC4core9panicking13assert_failedmmEC7kernels", true),
             ("_RNvNtC5alloc7raw_vec17capacity_overflow", true),

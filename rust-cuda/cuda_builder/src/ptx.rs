@@ -8,7 +8,7 @@ use crate::inputs::{Digest, Inputs};
 use crate::toolchain::DEVICE_RUSTC;
 use crate::{CudaBuilderError, NvvmArch, PanicMode, panics};
 
-/// What is done to LLVM's assembly. To be raised with every change of it: older modules are stale then.
+/// The changes to LLVM's assembly. To be raised with every change of it: older modules are stale then.
 pub(crate) const FORMAT: &str = "4: sources of core under /rustc, launch bounds in their entries, shared arrays in the head, a list of inputs, memcmp, names without hashes";
 
 /// What the first lines of a module say beside its inputs.

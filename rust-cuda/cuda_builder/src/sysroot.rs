@@ -72,7 +72,7 @@ impl Shared {
         toolchain: &Toolchain,
         options: &Options,
     ) -> Result<PathBuf, CudaBuilderError> {
-        // Of the settings only these reach `core`.
+        // Only these settings apply to `core`.
         let profile = options.profile();
         let mut digest = Digest::new();
         digest.text(&toolchain.rustc.display().to_string());

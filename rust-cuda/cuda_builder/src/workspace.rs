@@ -72,7 +72,7 @@ fn names(manifest: &str) -> BTreeSet<&str> {
 /// The lines of `[workspace.dependencies]` on these names.
 fn entries(root: &str, names: &BTreeSet<&str>) -> String {
     let (mut in_list, mut concerns) = (false, false);
-    let mut open = 0; // brackets of a value that goes on in the next line
+    let mut open = 0; // brackets of a value that continues in the next line
     let mut text = String::new();
     for line in root.lines().map(str::trim) {
         if open == 0 {

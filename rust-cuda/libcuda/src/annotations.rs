@@ -44,7 +44,7 @@ pub unsafe extern "C" fn softwareGpuHostWrites(
     }
 }
 
-/// `softwareGpuHostAcquires`: the calling code has just read in these bytes, a flag, what it waited for, and goes on after
+/// `softwareGpuHostAcquires`: the calling code has just read in these bytes, a flag, what it waited for, and continues after
 /// whatever has written them. Does nothing with NVIDIA's driver. It does not count as an access, and no report names its line.
 #[unsafe(no_mangle)]
 pub extern "C" fn softwareGpuHostAcquires(

@@ -1,7 +1,7 @@
 //! What calls reach while no driver is chosen.
 //!
 //! CUDA allows a handful of calls before `cuInit`. Here they make the choice that `CUDA_DRIVER`
-//! names and then go on as that driver's function. All others return
+//! names and then continue as that driver's function. All others return
 //! `CUDA_ERROR_NOT_INITIALIZED`, as they do with any driver.
 
 use crate::result::{CuResult, ERROR_NOT_INITIALIZED};

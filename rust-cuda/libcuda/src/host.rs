@@ -71,7 +71,7 @@ pub fn reads(start: *const u8, bytes: usize) {
     }
 }
 
-/// The calling code has just loaded a flag in these bytes of page-locked memory, and goes on after whatever has written it. With
+/// The calling code has just loaded a flag in these bytes of page-locked memory, and continues after whatever has written it. With
 /// NVIDIA's driver it means nothing.
 pub fn acquires(flag: *const u8, bytes: usize) {
     if is_modelled() {
@@ -88,7 +88,7 @@ pub fn writes(start: *const u8, bytes: usize) {
 }
 
 /// Runs `body(0)` to `body(count - 1)`, each on a thread of its own, and returns their results in
-/// this order. A panic in one of them goes on in the caller.
+/// this order. A panic in one of them continues in the caller.
 ///
 /// On the modelled host the threads' CUDA calls take effect in the order of their virtual time,
 /// then of their index, so that the program's result does not depend on the machine.

@@ -4,7 +4,7 @@
 pub(crate) enum Nvidia {}
 
 impl Nvidia {
-    /// Says in words why there is no driver.
+    /// Explains why there is no driver.
     pub(crate) fn start() -> Result<Self, String> {
         Err("WebAssembly has none".to_owned())
     }

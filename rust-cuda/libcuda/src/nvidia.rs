@@ -1,4 +1,4 @@
-//! NVIDIA's driver: the library `libcuda.so.1`, loaded when it is asked for.
+//! NVIDIA's driver: the library `libcuda.so.1`, loaded on demand.
 //!
 //! Symbols are looked up in the loaded library's own scope, never in the process: there they
 //! would be this crate's exports. For the same reason the library is loaded with local binding,
@@ -146,7 +146,7 @@ pub(crate) fn forwards_here() -> String {
     format!("the {FILE} found first forwards to this very library; {REMEDY}")
 }
 
-/// Tells the ordinary case, no such library, from a library that does not load.
+/// Distinguishes a missing library, the usual case, from one that does not load.
 fn not_loaded(file: &OsStr, cause: &str) -> String {
     let file = file.to_string_lossy();
     let absent = format!("{file}: cannot open shared object file: No such file");
@@ -176,7 +176,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_library_is_told_from_a_broken_one() {
+    fn a_missing_library_is_distinguished_from_a_broken_one() {
         let missing = "cannot open shared object file: No such file or directory";
         assert_eq!(
             not_loaded(OsStr::new(FILE), &format!("{FILE}: {missing}")),

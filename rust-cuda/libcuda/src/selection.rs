@@ -14,7 +14,7 @@ use std::sync::{Mutex, Once, OnceLock, PoisonError};
 /// The environment variable that names the [`Choice`] for programs that do not call [`select`].
 const VARIABLE: &str = "CUDA_DRIVER";
 
-/// Which driver is asked for.
+/// The requested driver.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// NVIDIA's driver when it initialises and has a device, else the software GPU.
@@ -120,7 +120,7 @@ pub enum SelectError {
          driver, or select `auto` or `software`"
     )]
     Absent {
-        /// What was tried and how it failed.
+        /// The libraries that were tried, and how each failed.
         reason: String,
     },
     /// The environment variable `CUDA_DRIVER` holds a word that names no choice. The message is complete, so the word

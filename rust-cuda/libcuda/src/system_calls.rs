@@ -1,7 +1,7 @@
 //! Functions of the C library that let the kernel access memory of the program: `read`, `write` and their relatives.
 //!
 //! The race checker protects pages of page-locked memory while operations on them are pending. The program's own access there faults
-//! and goes on; the kernel's access on behalf of the program fails with `EFAULT` instead. So the shared library defines these
+//! and continues; the kernel's access on behalf of the program fails with `EFAULT` instead. So the shared library defines these
 //! functions, too. Each tells the software GPU which bytes it is about to access, and then calls the next definition of its name,
 //! which is the C library's. The dynamic linker finds the definitions here first in a program that is linked with the library or
 //! preloads it.

@@ -41,7 +41,7 @@ impl PendingWork {
     fn new() -> Self {
         let (mut context, mut memory, mut streams) = (ptr::null_mut(), 0, [ptr::null_mut(); 2]);
         let (mut module, mut store) = (ptr::null_mut(), ptr::null_mut());
-        // SAFETY: what the pointers lead to may be written to; both strings end with a zero byte.
+        // SAFETY: the pointers address writable memory; both strings end with a zero byte.
         let codes = unsafe {
             [
                 sys::cuInit(0),

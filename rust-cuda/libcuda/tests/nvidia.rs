@@ -156,9 +156,9 @@ fn demanding_a_driver_that_fails_is_an_error() {
 }
 
 #[test]
-fn a_program_that_demands_a_failing_driver_is_told() {
+fn a_program_that_demands_a_failing_driver_gets_its_error() {
     let variables = [("CUDA_DRIVER", "nvidia"), ("FAKE_CUDA_INIT", "100")];
-    let test = "a_program_that_demands_a_failing_driver_is_told";
+    let test = "a_program_that_demands_a_failing_driver_gets_its_error";
     let said = with_fake_driver(test, &variables, || {
         // SAFETY: cuInit may be called at any time.
         let results = unsafe { [sys::cuInit(0), sys::cuInit(0)] };
@@ -171,11 +171,11 @@ fn a_program_that_demands_a_failing_driver_is_told() {
 }
 
 #[test]
-fn a_broken_library_is_told_from_an_absent_one() {
+fn a_broken_library_is_distinguished_from_an_absent_one() {
     let folder = folder("broken");
     fs::write(folder.join("libcuda.so.1"), "not a library").unwrap();
     let variables = [("LD_LIBRARY_PATH", folder.to_str().unwrap())];
-    let test = "a_broken_library_is_told_from_an_absent_one";
+    let test = "a_broken_library_is_distinguished_from_an_absent_one";
     isolated(test, &variables, || {
         let reason = &select(Choice::Auto).unwrap().reason;
         assert!(reason.contains("libcuda.so.1 did not load"), "{reason}");

@@ -14,7 +14,7 @@ fn before_selection_calls_are_not_initialized() {
     isolated("before_selection_calls_are_not_initialized", &[], || {
         let mut count = 7;
         let mut address = 0;
-        // SAFETY: what the pointers lead to may be written to.
+        // SAFETY: the pointers address writable memory.
         let results = unsafe {
             [
                 sys::cuDeviceGetCount(&mut count),

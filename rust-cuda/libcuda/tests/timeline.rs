@@ -25,7 +25,7 @@ fn pipeline() -> CUstream {
     let host = vec![7_u8; BYTES];
     let (mut context, mut memory, mut event) = (ptr::null_mut(), 0, ptr::null_mut());
     let [mut first, mut second] = [ptr::null_mut(); 2];
-    // SAFETY: what the pointers lead to may be written to; the host's memory lives until the copy is over.
+    // SAFETY: the pointers address writable memory; the host's memory lives until the copy is over.
     let codes = unsafe {
         [
             sys::cuInit(0),
@@ -50,7 +50,7 @@ fn pipeline() -> CUstream {
 fn fault() {
     let (mut module, mut stray) = (ptr::null_mut(), ptr::null_mut());
     let (stream, none) = (pipeline(), ptr::null_mut::<*mut std::ffi::c_void>());
-    // SAFETY: what the pointers lead to may be written to; the strings end with a zero byte; the kernel takes nothing.
+    // SAFETY: the pointers address writable memory; the strings end with a zero byte; the kernel takes nothing.
     let last = unsafe {
         sys::cuModuleLoadData(&mut module, STRAY.as_ptr().cast());
         sys::cuModuleGetFunction(&mut stray, module, c"stray".as_ptr().cast::<c_char>());
@@ -91,7 +91,7 @@ fn main() {
             a_fault_is_in_it();
             #[cfg(unix)]
             a_crash_leaves_it_too();
-            a_file_that_cannot_be_written_is_said();
+            a_file_that_cannot_be_written_is_reported();
         }
     }
 }
@@ -223,7 +223,7 @@ fn a_crash_leaves_it_too() {
     }
 }
 
-fn a_file_that_cannot_be_written_is_said() {
+fn a_file_that_cannot_be_written_is_reported() {
     let folder = TempDir::new().expect("a folder");
     let (status, said) = run("ends", &folder.path().join("absent/file"));
     assert!(status.success(), "{said}");

@@ -1,4 +1,4 @@
-//! What is claimed of declarations.
+//! Claims of the part `declarations`.
 
 use crate::declarations::{DeclaredBatch, ELEMENTS, ROUNDS, X};
 use anyhow::Result;

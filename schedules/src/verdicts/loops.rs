@@ -1,4 +1,4 @@
-//! What is measured and claimed of loops.
+//! Measurements and claims of the part `loops`.
 
 use crate::loops::{Matrix, ROWS};
 use anyhow::Result;

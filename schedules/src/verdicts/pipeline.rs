@@ -1,4 +1,4 @@
-//! What is measured and claimed of pipeline.
+//! Measurements and claims of the part `pipeline`.
 
 mod claims;
 mod known;

@@ -135,7 +135,7 @@ fn near(x: f64, y: f64) -> bool {
 struct Machine {
     module: Executable,
     space: AddressSpace,
-    /// Those of [`cases::Buffers::floats`], then the indices.
+    /// The errors of [`cases::Buffers::floats`], then the indices.
     buffers: [u64; 5],
 }
 

@@ -1,8 +1,8 @@
-//! What the checkers look for.
+//! The rules of the checkers.
 
 use std::fmt;
 
-/// Which rule was broken.
+/// The rule that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Kind {
     /// Two operations touch the same bytes, one of them writes, and neither waits for the other.
@@ -15,7 +15,7 @@ pub enum Kind {
     NeverWritten,
     /// Two threads of a block touch the same shared memory without a barrier in between.
     SharedMemoryRace,
-    /// Threads of a warp meet a barrier apart from each other.
+    /// Diverged threads of a warp reach a barrier separately.
     DivergentBarrier,
     /// A shuffle reads from a lane that does not take part.
     AbsentLane,

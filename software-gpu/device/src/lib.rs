@@ -1,4 +1,4 @@
-//! The device of the software GPU: what a GPU does once the driver has told it to.
+//! The device of the software GPU: the actions of a GPU at the driver's command.
 //!
 //! [`ptx`] reads PTX, [`exec`] executes it, [`memory`] holds the bytes, [`texture`] says how texture units read them, [`timeline`] models time, and [`order`] finds races.
 //! Here is where a program that runs on the software GPU spends its time. The driver and its hundreds of functions are the

@@ -12,7 +12,7 @@ thread_local! {
     static ALLOCATIONS: Cell<usize> = const { Cell::new(0) };
 }
 
-/// The system's allocator, which counts what the thread asks for.
+/// The system's allocator, which counts the thread's requests.
 struct Counting;
 
 // SAFETY: all is passed on to the system's allocator.

@@ -19,7 +19,7 @@ pub struct DeviceProfile {
     pub compute_capability_major: u32,
     pub compute_capability_minor: u32,
     pub multiprocessor_count: u32,
-    /// Of the multiprocessors, while kernels run.
+    /// The clock of the multiprocessors while kernels run.
     pub clock_mhz: u32,
     pub memory_clock_mhz: u32,
     pub global_memory_bus_width: u32,

@@ -1,7 +1,7 @@
 //! Profiles as files: the built-in ones, those of users, and what one leaves to another.
 //!
-//! A file may name a built-in profile as its `base` and say only what differs. Whatever it leaves to the base is a
-//! figure of another device, so its source becomes `estimated`.
+//! A file may name a built-in profile as its `base` and say only what differs. A figure that it takes from the base is one of another device, so its
+//! source becomes `estimated`.
 
 use std::borrow::Cow;
 use std::fs;
@@ -36,7 +36,7 @@ pub enum ProfileError {
         known()
     )]
     Unknown {
-        /// What was asked for.
+        /// The requested name or path.
         name: String,
     },
     /// The file cannot be read.
@@ -52,7 +52,7 @@ pub enum ProfileError {
     Invalid {
         /// The profile.
         name: String,
-        /// What is wrong with it, and where.
+        /// The error and its position.
         source: Box<toml::de::Error>,
     },
     /// The text is a profile that makes no sense.
@@ -60,7 +60,7 @@ pub enum ProfileError {
     Senseless {
         /// The profile.
         name: String,
-        /// What is wrong with it.
+        /// Its error.
         reason: String,
     },
 }
@@ -90,7 +90,7 @@ impl Profile {
     /// The entries of the profile that [`load`](Self::load) gives, those of its base included.
     ///
     /// # Errors
-    /// Those of `load`.
+    /// The errors of `load`.
     pub fn table(name_or_path: &str) -> Result<Table, ProfileError> {
         let text = text(name_or_path)?;
         Self::parse(name_or_path, &text)?;
@@ -366,7 +366,7 @@ mod tests {
     }
 
     #[test]
-    fn names_and_paths_are_told_apart() {
+    fn names_and_paths_are_distinguished() {
         let error = |name| Profile::load(name).expect_err("not there");
         assert!(matches!(error("abacus"), ProfileError::Unknown { .. }));
         assert!(

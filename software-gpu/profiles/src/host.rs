@@ -1,4 +1,4 @@
-//! What the host's side of the driver costs.
+//! The cost of the host's side of the driver.
 
 use serde::Deserialize;
 
@@ -56,7 +56,7 @@ pub struct Host {
     pub pool_growth_us_per_mib: Figure,
     /// A launch, a copy or other work that a stream captures.
     pub capture_us: Figure,
-    /// `cuGraphLaunch`, whatever the graph.
+    /// `cuGraphLaunch` of any graph.
     pub graph_launch_us: Figure,
     /// `cuGraphLaunch`, per node.
     pub graph_launch_us_per_node: Figure,
@@ -72,13 +72,13 @@ pub struct Host {
     pub graph_update_us_per_node: Figure,
     /// `cuGraphExecDestroy`.
     pub graph_destroy_us: Figure,
-    /// `cuGraphInstantiate`, whatever the graph.
+    /// `cuGraphInstantiate` of any graph.
     pub graph_instantiate_us: Figure,
     /// `cuGraphInstantiate`, per node.
     pub graph_instantiate_us_per_node: Figure,
     /// `cuGraphInstantiate`, per branch after the first.
     pub graph_instantiate_us_per_branch: Figure,
-    /// `cuMemHostAlloc`, whatever the size.
+    /// `cuMemHostAlloc` of any size.
     pub pin_us: Figure,
     /// Page-locking, per mebibyte.
     pub pin_us_per_mib: Figure,

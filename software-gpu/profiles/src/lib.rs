@@ -16,7 +16,7 @@ pub use host::Host;
 pub use time::Time;
 pub use toml::Table;
 
-/// How many classes of instructions the model tells apart: the length of `exec::BlockCost::issue`.
+/// The number of classes of instructions that the model distinguishes: the length of `exec::BlockCost::issue`.
 pub const CLASSES: usize = 10;
 
 /// A device and the model of its performance.
@@ -219,7 +219,7 @@ pub struct IssueRates {
     pub mma: Figure,
 }
 
-/// Cycles from an instruction that asks memory for something to its result, nothing else being under way.
+/// Cycles from a memory instruction to its result, with nothing else in flight.
 #[derive(Clone, Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyCycles {
@@ -240,7 +240,7 @@ pub struct LatencyCycles {
     pub release: Figure,
     /// A load from the shared memory of another block of the cluster.
     pub cluster_shared: Figure,
-    /// From the last arrival at a barrier of the cluster until its threads go on.
+    /// From the last arrival at a barrier of the cluster until its threads continue.
     pub cluster_barrier: Figure,
 }
 

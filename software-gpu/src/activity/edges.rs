@@ -1,7 +1,7 @@
 //! Which operation waits for which other one through events.
 //!
-//! An event stands for what its stream had before the record: its last operation, and behind that what the stream was told to
-//! wait for since. A wait makes the stream's next operation depend on that.
+//! An event stands for what its stream had before the record: its last operation, and everything that the stream was made to wait for since then. A
+//! wait makes the stream's next operation depend on that.
 
 use std::collections::BTreeMap;
 
@@ -45,7 +45,7 @@ impl Edges {
         self.events.insert(event, frontier);
     }
 
-    /// A stream was told to wait for an event. It waits for itself in any case.
+    /// A stream was made to wait for an event. It waits for itself in any case.
     pub(super) fn waited(&mut self, event: u64, stream: u64) {
         let Some(frontier) = self.events.get(&event) else {
             return;

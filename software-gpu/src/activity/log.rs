@@ -15,7 +15,7 @@ use crate::driver;
 static IS_KEPT: AtomicBool = AtomicBool::new(false);
 static LOG: Mutex<Kept> = Mutex::new(Kept::new());
 
-/// The log, and what is needed to go on with it.
+/// The log, and what is needed to continue with it.
 struct Kept {
     log: Log,
     edges: Edges,
@@ -67,7 +67,7 @@ pub(super) fn keep() {
     IS_KEPT.store(true, Ordering::Relaxed);
 }
 
-/// What the log holds.
+/// The contents of the log.
 pub(super) fn so_far() -> Log {
     let mut kept = kept();
     let mut log = kept.log.clone();

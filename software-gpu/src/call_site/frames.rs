@@ -1,14 +1,14 @@
 //! Walking the stack, and the names of what is found there.
 //!
-//! Rust's standard library has both, compiled: the unwinder, and the symbols of `std::backtrace`. Of these it shows a text
-//! only, which is not promised to stay as it is: the tests of stream_hazards, which expect lines in reports, would notice.
-//! The crate `backtrace` has an interface instead, and takes long to compile; it serves where this unwinder is not to be had.
+//! Rust's standard library has both, compiled: the unwinder, and the symbols of `std::backtrace`. It shows them only as text, whose form may change:
+//! the tests of stream_hazards, which expect lines in reports, would notice. The crate `backtrace` has an interface instead, and takes long to
+//! compile; it serves where this unwinder is not to be had.
 
 use std::path::PathBuf;
 
 pub(super) use system::{Frames, walk};
 
-/// What stands at an address. Where functions were inlined, several.
+/// The symbol at an address. Where functions were inlined, several.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct FrameSymbol {
     pub(super) address: usize,
@@ -31,7 +31,7 @@ mod system {
         _opaque: [u8; 0],
     }
 
-    /// `_Unwind_Reason_Code`: go on, or stop.
+    /// `_Unwind_Reason_Code`: continue, or stop.
     const NO_REASON: c_int = 0;
     const END_OF_STACK: c_int = 5;
 
@@ -68,7 +68,7 @@ mod system {
     pub(in super::super) struct Frames(Arc<Backtrace>);
 
     impl Frames {
-        /// The present ones. Their symbols are looked up when they are asked for.
+        /// The present ones. Their symbols are looked up on demand.
         pub(in super::super) fn here() -> Self {
             Self(Arc::new(Backtrace::force_capture()))
         }
@@ -78,7 +78,7 @@ mod system {
             Self(Arc::new(Backtrace::disabled()))
         }
 
-        /// What stands at the addresses of these frames.
+        /// The symbols at the addresses of these frames.
         pub(in super::super) fn symbols(&self, _: &[usize]) -> Vec<FrameSymbol> {
             parse(&format!("{:#}", self.0))
         }

@@ -12,7 +12,7 @@ pub(super) enum Object {
     Program,
 }
 
-/// What the code at the address belongs to.
+/// The owner of the code at the address.
 #[cfg(unix)]
 pub(super) fn of(address: usize) -> Object {
     use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
@@ -37,7 +37,7 @@ pub(super) fn of(address: usize) -> Object {
         symbol: none.cast_const().cast(),
         symbol_address: none,
     };
-    // SAFETY: any address may be asked for, and the structure is the one that is filled.
+    // SAFETY: the function accepts any address, and fills this structure.
     let found = unsafe { dladdr(address as *const c_void, &mut info) };
     if found == 0 || info.file.is_null() {
         return Object::Program;
@@ -63,7 +63,7 @@ fn of_file(file: &std::path::Path) -> Object {
     }
 }
 
-/// Elsewhere, sources and names of functions tell.
+/// Elsewhere, sources and names of functions decide.
 #[cfg(not(unix))]
 pub(super) fn of(_: usize) -> Object {
     Object::Program

@@ -5,9 +5,9 @@
 //! the interpreter's lock. Python must not be called for it: the simulator is locked, and another thread may hold the
 //! interpreter's lock and wait for the simulator.
 //!
-//! The structures are internal to CPython and differ between its versions: [`layout`] has those of 3.11 to 3.13. All reads go through the
-//! kernel, so an invalid address ends the reading and not the program. Of other versions, of builds without a global
-//! lock and of other systems, no line is known.
+//! The structures are internal to CPython and differ between its versions: [`layout`] has those of 3.11 to 3.13. All reads go through the kernel, so
+//! an invalid address ends the reading and not the program. Lines are unknown for other versions, for builds without a global lock, and on other
+//! systems.
 
 #[cfg_attr(
     not(all(target_os = "linux", target_pointer_width = "64")),

@@ -1,4 +1,4 @@
-//! What the environment asks of the software GPU, and whether that can be had.
+//! The environment's settings for the software GPU, and their errors.
 
 use super::devices::count::device_count;
 use super::devices::profile_choice;

@@ -106,7 +106,8 @@ fn a_fault_in_memory_of_another_device_names_the_call_that_gives_access() {
     }
 }
 
-/// Copies of rectangles reach a pool of another device once the pool grants access. Conformance asks the same of other copies and of memsets.
+/// Copies of rectangles reach a pool of another device once the pool grants access. The conformance suite checks the same for other copies
+/// and for memsets.
 #[test]
 fn rectangles_of_a_pool_need_its_access() {
     let pair = DevicePair::new();

@@ -1,4 +1,4 @@
-//! Streams and threads that wait for what kernels count or flag by atomic operations: they go on when the kernel has ended, and
+//! Streams and threads that wait for what kernels count or flag by atomic operations: they continue when the kernel has ended, and
 //! find what it has stored.
 
 use std::ffi::c_uint;
@@ -217,7 +217,7 @@ fn a_wait_for_a_part_of_the_count_does_not_come_after_the_rest() {
     );
 }
 
-/// What was counted before a value was written anew does not belong to the new count.
+/// Increments before a new write of the value do not belong to the new count.
 #[test]
 fn a_counter_that_was_written_anew_begins_again() {
     let world = ThreeStreams::new(ADD);
@@ -360,7 +360,7 @@ fn kernels_that_overlap_share_their_counters() {
     }
 }
 
-/// A stream writes the value while a kernel runs that has counted: the count is gone.
+/// A stream writes the value while a kernel that has counted runs: the write replaces the count.
 #[test]
 fn a_value_that_is_written_over_a_count_stays() {
     let world = ThreeStreams::new(ADD);
@@ -428,7 +428,7 @@ fn the_host_counts_too() {
     }
 }
 
-/// The host writes a flag that a kernel has set which still runs: what it has written stays, whatever else is executed.
+/// The host writes a flag that a kernel has set which still runs: its value remains, independent of other kernels.
 #[test]
 fn a_flag_that_the_host_writes_stays() {
     let world = ThreeStreams::new(EXCHANGE);

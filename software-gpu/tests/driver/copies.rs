@@ -35,7 +35,7 @@ fn small_pageable_sources_are_staged() {
     }
 }
 
-/// An array needs a handle; the device's memory is not the host's, whatever a side says.
+/// An array needs a handle; the device's memory is not the host's, even if a side says so.
 #[test]
 fn sides_that_are_no_linear_memory_are_refused() {
     let driver = Driver::new();

@@ -1,4 +1,4 @@
-//! What calls cost by what the driver has to do for them, and what the host learns when.
+//! The cost of calls by the driver's work for them, and the time at which the host observes a completion.
 
 use std::time::Duration;
 
@@ -28,7 +28,7 @@ fn free(address: Address) {
     cu!(cuMemFree_v2(address => Address)).expect("cuMemFree");
 }
 
-/// What `cuMemFree` takes besides, in µs.
+/// The additional time of `cuMemFree`, in µs.
 const OTHER: f64 = 0.1;
 
 fn pair(driver: &Driver, bytes: usize) -> f64 {
@@ -125,7 +125,7 @@ fn a_pool_that_streams_share_looks_how_far_they_have_come() {
         let crossing = micros(|| scene.pair(4096, stream));
         assert!(near(crossing, searched), "{crossing}");
     }
-    // What the host has waited for, the driver knows.
+    // The driver knows the operations that the host has waited for.
     scene.driver.synchronize().expect("idle");
     let known = micros(|| scene.pair(4096, one));
     assert!(near(known, host.pool_allocation_us.value), "{known}");
@@ -258,8 +258,8 @@ fn what_a_kernel_has_loaded_the_next_one_finds_in_the_l2_cache() {
     free(other);
 }
 
-/// Together they load 40 MiB, more than the cache holds. Those in step find what another one has just loaded; those that are an even share
-/// apart come to every line when 40 MiB were loaded after it.
+/// Together they load 40 MiB, more than the cache holds. Blocks in step find what another block has just loaded. Blocks that start at even distances
+/// reach each line after 40 MiB of other loads.
 #[test]
 fn blocks_in_step_find_in_the_l2_cache_what_others_load() {
     const BLOCKS: u32 = 20;

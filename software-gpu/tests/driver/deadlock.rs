@@ -18,12 +18,12 @@ extern "C" fn sleeps(_: *mut c_void) {
 }
 
 #[test]
-fn a_free_that_waits_for_a_function_that_waits_for_the_callers_lock_is_said() {
+fn a_free_that_waits_for_a_function_that_waits_for_the_callers_lock_is_reported() {
     if !cfg!(target_os = "linux") {
         return;
     }
     if !child::is_this() {
-        let test = "a_free_that_waits_for_a_function_that_waits_for_the_callers_lock_is_said";
+        let test = "a_free_that_waits_for_a_function_that_waits_for_the_callers_lock_is_reported";
         let said = child::says(module_path!(), test, "Release the lock before the call");
         for words in [
             "software GPU: deadlock: nothing has happened for ",

@@ -86,7 +86,7 @@ impl GraphCostTest {
 }
 
 #[test]
-fn what_a_stream_captures_costs_the_same_whatever_it_is() {
+fn every_captured_call_costs_the_same() {
     let scene = GraphCostTest::new();
     let figures = Profile::h200().host;
     let expected = MANY as f64 * figures.capture_us.value;

@@ -1,4 +1,4 @@
-//! Allocation and free nodes: what a device keeps for graphs, and reports. What they do is in `proof/conformance`.
+//! Allocation and free nodes: what a device keeps for graphs, and reports. `proof/conformance` checks their behaviour.
 
 use std::ffi::{c_int, c_uint};
 

@@ -39,7 +39,7 @@ impl TwoStreams {
         self.driver.set(self.data, 9, BYTES, stream).unwrap();
     }
 
-    /// What is found while `program` runs and until all is over.
+    /// The findings while `program` runs and until all work is complete.
     fn found(&self, program: impl FnOnce()) -> Vec<Report> {
         let ((), found) = reports::collect(|| {
             program();
@@ -128,8 +128,8 @@ fn events_around_a_launch() {
     });
 }
 
-/// Launches of one executable graph come after each other in whatever streams, even if the first is over by then;
-/// launches of two do not.
+/// Launches of one executable graph are ordered in all streams, even if the first is already complete; launches of two graphs are
+/// not.
 #[test]
 fn launches_of_one_graph_are_ordered() {
     let world = TwoStreams::new();

@@ -102,7 +102,7 @@ impl GraphTest {
         self.data + 4 * word as u64
     }
 
-    /// Words that tell where a copy came from.
+    /// Words that identify the source of a copy.
     fn reset(&self) -> [u32; WORDS] {
         let words = std::array::from_fn(|word| 0x0101_0101 * (word as u32 + 1));
         for (word, value) in words.iter().enumerate() {

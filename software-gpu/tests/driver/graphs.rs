@@ -63,7 +63,7 @@ label="graph_1" graph[style="dashed"];
     assert_eq!(print(&path, 1 << 16), Err(INVALID_VALUE));
 }
 
-/// What is left out says so.
+/// Each omission has a message.
 #[test]
 fn node_types_that_are_left_out_are_refused() {
     let _driver = Driver::new();

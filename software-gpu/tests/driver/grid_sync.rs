@@ -42,7 +42,7 @@ fn reduce(driver: &Driver, kernel: Handle, cooperative: bool) -> Result<u32, Err
 }
 
 #[test]
-fn all_blocks_have_arrived_when_the_first_goes_on() {
+fn all_blocks_have_arrived_when_the_first_continues() {
     let driver = Driver::new();
     let kernel = driver.kernel(REDUCE, "_Z6reducePKiPiS1_i");
     // Each launch finds the counter as the one before left it.

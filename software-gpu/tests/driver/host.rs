@@ -82,7 +82,7 @@ fn race() {
     println!("RACE {clocks:?} {:?}", activity::take());
 }
 
-/// `host::threads`: the order of their calls is that of virtual time, whatever the scheduler does.
+/// `host::threads`: the order of their calls is that of virtual time, independent of the scheduler.
 #[test]
 fn host_threads_give_the_same_timeline_in_every_process() {
     if child::is_this() {
@@ -101,7 +101,7 @@ fn host_threads_give_the_same_timeline_in_every_process() {
     }
 }
 
-/// The caller of `host::threads` goes on when the last of them has ended.
+/// The caller of `host::threads` continues when the last of them has ended.
 #[test]
 fn the_caller_waits_for_the_slowest_thread() {
     let _driver = Driver::new();

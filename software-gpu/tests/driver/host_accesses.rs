@@ -103,7 +103,7 @@ fn a_store_under_a_copy_from_the_host_is_reported_and_takes_effect() {
 }
 
 #[test]
-fn whatever_waits_for_the_copy_opens_the_memory() {
+fn every_wait_for_the_copy_unprotects_the_memory() {
     let scene = TwoHostBuffers::new(BYTES);
     let driver = &scene.driver;
     let event = driver.event();
@@ -250,7 +250,7 @@ fn an_access_may_race_from_the_submission_of_a_copy_to_the_wait_for_it() {
     assert!(!may_race(pageable.as_ptr(), 1));
 }
 
-/// A loop that calls the driver, so that the clock goes on, until `flag` is set.
+/// A loop that calls the driver, so that the clock advances, until `flag` is set.
 fn poll(driver: &Driver, other: Handle, flag: &Pinned) {
     // SAFETY: the memory has 8 bytes at least.
     while unsafe { flag.pointer().read_volatile() } == 0 {
@@ -378,7 +378,7 @@ fn handlers_of_the_program_keep_their_own_faults() {
     panic!("the handler was not called");
 }
 
-/// Rust's own handler tells a stack overflow from other faults.
+/// Rust's own handler distinguishes a stack overflow from other faults.
 #[test]
 fn a_stack_overflow_is_still_called_one() {
     if !child::is_this() {

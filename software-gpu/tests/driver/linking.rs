@@ -34,7 +34,7 @@ const TRIPLE: &str = "
 .visible .func (.param .b32 out) triple(.param .b32 x)
 { .reg .b32 %r; ld.param.b32 %r, [x]; mul.lo.u32 %r, %r, 3; st.param.b32 [out], %r; ret; }";
 
-/// A link with a log for errors, which is where the driver finds it until the link is gone.
+/// A link with an error log, whose address the driver uses until the link is destroyed.
 struct LoggedLink {
     state: Handle,
     log: Box<[u8; 200]>,

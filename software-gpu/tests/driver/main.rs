@@ -1,4 +1,4 @@
-//! What only the software GPU can be asked of the driver API: modelled costs, reports, properties, what is left out. Rules that
+//! Tests of the driver API that only the software GPU allows: modelled costs, reports, properties, and what is left out. Rules that
 //! hold on every device are in `proof/conformance`.
 //!
 //! One program for all: tests take turns by `Driver`, and those that need a process of their own start it with `child`.

@@ -145,7 +145,7 @@ fn what_a_kernel_has_written_is_written_for_the_next() {
 }
 
 #[test]
-fn a_block_that_reads_what_another_writes_is_not_told() {
+fn races_between_blocks_are_not_reported() {
     // Each block reads the words of the next one and writes its own.
     let body = "add.u32 %r3, %i, 64; and.b32 %r3, %r3, 255; mul.wide.u32 %rd1, %r3, 4; ld.param.u64 %rd2, [x];
         add.s64 %rd1, %rd1, %rd2; ld.global.u32 %r4, [%rd1]; st.global.u32 [%x], %i;";
@@ -153,7 +153,7 @@ fn a_block_that_reads_what_another_writes_is_not_told() {
 }
 
 #[test]
-fn a_counter_that_nobody_has_set_is_found() {
+fn an_unset_counter_is_found() {
     let body = "ld.param.u64 %rd1, [x]; red.global.add.u32 [%rd1], 1;";
     only(
         &found(nothing, body),
@@ -166,7 +166,7 @@ fn a_counter_that_nobody_has_set_is_found() {
 }
 
 #[test]
-fn each_instruction_is_told_once() {
+fn each_instruction_is_reported_once() {
     let body = "ld.global.u32 %r3, [%x];\n ld.global.u8 %r4, [%y]; st.global.u32 [%y], %r3; st.global.u32 [%x], %r4;";
     let reports = found(nothing, body);
     let lines: Vec<bool> = reports

@@ -251,7 +251,7 @@ unsafe extern "C" fn signal(data: *mut c_void) {
     signal.changed.notify_all();
 }
 
-/// No thread calls the driver: the clock goes on because all are blocked.
+/// No thread calls the driver: the clock advances because all are blocked.
 #[test]
 fn a_host_function_wakes_a_host_that_waits_outside_of_the_driver() {
     let flag = Flag::new();
@@ -285,7 +285,7 @@ fn a_host_function_wakes_a_host_that_waits_outside_of_the_driver() {
 /// A loop on a flag in mapped memory ends, although it looks like computation.
 #[test]
 fn a_flag_in_mapped_memory_comes_to_a_host_that_polls_it() {
-    // In a program that declares what its own work costs the loop would go on for a minute.
+    // In a program that declares what its own work costs the loop would continue for a minute.
     if !child::is_this() {
         let test = "a_flag_in_mapped_memory_comes_to_a_host_that_polls_it";
         child::passes(module_path!(), test, &[]);
@@ -375,7 +375,7 @@ fn a_synchronous_copy_from_pageable_memory_waits_for_its_stream() {
         let host = vec![1_u8; bytes];
         let ((), found) = reports::collect(|| {
             driver.set(data, 1, 64, blocking).unwrap();
-            // Calls that wait for nothing, until the memset is over.
+            // Calls that do not wait, until the memset is complete.
             for _ in 0..100 {
                 driver.event_query(event).unwrap();
             }

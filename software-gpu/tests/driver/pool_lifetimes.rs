@@ -93,7 +93,7 @@ fn a_shareable_pool_releases_nothing() {
     assert_eq!(free_memory(), before);
 }
 
-/// A destroyed pool keeps its reserved memory up to its last allocation's free, whatever the threshold is.
+/// A destroyed pool keeps its reserved memory up to its last allocation's free, independent of the threshold.
 #[test]
 fn a_destroyed_pool_lasts_as_long_as_its_allocations() {
     let driver = Driver::new();

@@ -13,7 +13,7 @@ use software_gpu::driver::entry_point;
 const STREAMS: usize = 4;
 const EVENTS: usize = 3;
 const SIZES: [usize; 6] = [1, 700, 4 * MIB, 13 * MIB, 16 * MIB, 32 * MIB];
-/// How many queries later an operation that nothing holds up is over.
+/// The number of queries after which an unblocked operation is complete.
 const SOON: usize = 20;
 /// The limit of the pool, in some programs.
 const LIMIT: usize = 2 * CHUNK;
@@ -114,7 +114,7 @@ impl Operations {
         before
     }
 
-    /// What is over when the host has waited for a stream.
+    /// The operations that are complete when the host has synchronised with a stream.
     fn over_after(&self, stream: usize) -> BTreeSet<usize> {
         if stream == 0 {
             return self.before_next(0);
@@ -351,7 +351,7 @@ impl ProgramRun<'_> {
         }
     }
 
-    /// Whoever had a byte of the new allocation before has given it up by a rule.
+    /// Each earlier owner of a byte of the new allocation has released it by a rule.
     fn check_reuse(&mut self, bytes: &Range<u64>, stream: usize, before: &BTreeSet<usize>) {
         assert_eq!(bytes.start % 512, 0);
         assert!(
@@ -382,7 +382,7 @@ impl ProgramRun<'_> {
         self.give_up(bytes);
     }
 
-    /// What was freed there has a new owner. The rest of each range remains.
+    /// The freed memory has a new owner. The rest of each range remains.
     fn give_up(&mut self, bytes: &Range<u64>) {
         let mut left = Vec::new();
         for freed in std::mem::take(&mut self.freed) {

@@ -65,7 +65,7 @@ fn other_memory_can_be_freed_in_stream_order() {
     assert_eq!(driver.set(memory, 0, 1, stream), Err(INVALID_VALUE));
 }
 
-/// Dependencies go through other streams, and an event that is over is still one. A GPU may know of the last wait alone.
+/// Dependencies pass through other streams, and a completed event is still a dependency. A GPU may know of the last wait alone.
 #[test]
 fn every_event_between_the_free_and_the_allocation_is_a_dependency() {
     for (through_a_third, late) in [(false, false), (true, false), (false, true), (true, true)] {

@@ -30,7 +30,7 @@ fn fails<T: std::fmt::Debug>(result: Result<T, Error>, error: Error, words: &[&s
     }
 }
 
-/// As reports call it.
+/// Its name in reports.
 fn stream_name(stream: Handle) -> String {
     format!("stream {}", (stream & 0x0fff_ffff) >> 4)
 }
@@ -135,7 +135,7 @@ fn a_prohibited_call_names_the_capture_and_the_end_names_the_call() {
 }
 
 #[test]
-fn a_call_of_another_thread_is_said_to_be_so() {
+fn a_report_names_the_call_of_another_thread() {
     let driver = Driver::new();
     let (stream, context) = (driver.stream(NON_BLOCKING), driver.context);
     begin(stream, GLOBAL).expect("begins");

@@ -48,7 +48,7 @@ fn value(index: u32) -> i32 {
     (index.wrapping_mul(2_654_435_761) >> 25) as i32 - 60
 }
 
-/// Which kernel, and how it is launched.
+/// The kernel and its launch parameters.
 #[derive(Clone, Copy, Debug)]
 struct ReductionKernel {
     number: u32,

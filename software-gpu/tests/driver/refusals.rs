@@ -1,4 +1,4 @@
-//! Whatever the software GPU leaves out says so with its name on standard error.
+//! Each unsupported function prints its name on standard error.
 
 use crate::driver_support::*;
 use software_gpu::driver::{entry_point, entry_points};

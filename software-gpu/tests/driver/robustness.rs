@@ -1,4 +1,4 @@
-//! Whatever handles, addresses and sizes a program passes: an error code, never a panic inside the driver.
+//! For all handles, addresses and sizes, the driver returns an error code and never panics.
 
 use std::ffi::{CString, c_char, c_int, c_uint};
 

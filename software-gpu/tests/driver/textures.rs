@@ -313,7 +313,7 @@ fn memory_becomes_a_texture_without_a_copy() {
     let body = "tex.1d.v4.f32.s32 {%v0, %v1, %v2, %v3}, [%tex, {%x}];";
     let places = [[3, 0, 0], [15, 0, 0], [16, 0, 0], [u32::MAX, 0, 0]];
     let found = run(&driver, body, line.expect("is right"), &places).expect("runs");
-    // Outside of linear memory is zero, whatever the address mode.
+    // Outside of linear memory the value is zero in every address mode.
     assert_eq!(found.map_first(), [3.0, 15.0, 0.0, 0.0].map(f32::to_bits));
     let rows = texture(
         Resource::rows(memory, [5, 4, 512]),

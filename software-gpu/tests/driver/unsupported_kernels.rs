@@ -151,7 +151,7 @@ fn a_syntax_error_refuses_the_module() {
 
 /// With types, directives and operands that are not known here, too.
 #[test]
-fn what_is_not_known_refuses_one_kernel() {
+fn an_unknown_instruction_refuses_one_kernel() {
     let driver = Driver::new();
     let registers = ".reg .b32 %r<6>; .reg .b64 %y<4>; .reg .f32 %f<4>; .reg .b16 %h;";
     for (directive, instruction) in [

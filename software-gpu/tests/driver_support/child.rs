@@ -30,7 +30,7 @@ pub fn passes(module: &str, test: &str, variables: &[(&str, &dyn AsRef<OsStr>)])
     let output = command.output().expect("the process starts");
     let [stdout, stderr] =
         [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes));
-    // With another name than the test's no test would run, and that would be a success.
+    // With a name other than the test's no test would run, and that would be a success.
     let passed = output.status.success() && stdout.contains("1 passed");
     assert!(passed, "{test} as a child: {stdout}{stderr}");
     output
@@ -56,7 +56,7 @@ pub fn says(module: &str, test: &str, last: &str) -> String {
     let (lines, said) = mpsc::channel();
     thread::spawn(move || {
         for line in BufReader::new(stderr).lines().map_while(Result::ok) {
-            // Whoever waited has seen enough.
+            // The thread that waited has observed enough.
             let _ = lines.send(line);
         }
     });

@@ -70,7 +70,7 @@ fn vectors_and_uniform_addresses_count_once() {
 }
 
 #[test]
-fn what_other_grids_may_meet_is_told_apart() {
+fn accesses_before_and_after_the_wait_are_distinguished() {
     let body = "ld.param.u64 %rd1, [in]; ld.param.u64 %rd2, [out];
         atom.global.add.u32 %r3, [%rd2], 1; red.global.gpu.add.u32 [%rd2+4], 1; atom.global.cta.add.u32 %r3, [%rd2+8], 1;
         ld.volatile.global.u32 %r3, [%rd1]; ld.relaxed.gpu.global.u32 %r3, [%rd1+8]; ld.acquire.cta.global.u32 %r3, [%rd1+16];

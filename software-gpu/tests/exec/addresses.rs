@@ -2,7 +2,7 @@
 
 use crate::exec_support::*;
 
-/// Cycles of one thread that goes through 64 words of a table, two lines, and loads what each leads to.
+/// Cycles of one thread that goes through 64 words of a table, two lines, and loads the memory at each address.
 fn walk(entry: &str, between: &str) -> f64 {
     let body = format!(
         "ld.param.u64 %rd1, [in]; mov.u64 %rd2, %rd1; mov.u32 %r2, 0; mov.u32 %r3, 0;
@@ -24,7 +24,7 @@ fn walk(entry: &str, between: &str) -> f64 {
 #[test]
 fn the_addresses_of_a_line_come_from_memory_once() {
     let near = walk("ld.global.u32", "");
-    // Of 64 entries 62 are in a line that another entry has loaded.
+    // 62 of the 64 entries are in a line that another entry has loaded.
     let far = walk("ld.global.cg.u32", "");
     assert_eq!(far - near, 62.0 * (850.0 - 40.0));
     for bypassing in [

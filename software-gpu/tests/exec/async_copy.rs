@@ -220,7 +220,7 @@ fn a_multicast_reaches_all_blocks() {
     assert_eq!(run_90(&body, launch).unwrap(), expected(16).repeat(3));
 }
 
-/// A block writes into its neighbour's shared memory and tells the object there.
+/// A block writes into its neighbour's shared memory and arrives at the object there.
 #[test]
 fn a_bulk_copy_goes_from_block_to_block() {
     let body = PLACE.to_owned()

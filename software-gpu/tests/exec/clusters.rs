@@ -178,7 +178,7 @@ fn what_blocks_pass_on_to_each_other_is_counted() {
     assert_eq!(copy("shared::cta", "[%r7], [%r4]", "%r5"), 0);
 }
 
-/// Between arriving and waiting a thread goes on; waiting twice for one arrival does not block.
+/// Between arriving and waiting a thread continues; waiting twice for one arrival does not block.
 #[test]
 fn the_cluster_barrier_has_two_phases() {
     let body = "mov.u32 %r2, 0;
@@ -262,7 +262,7 @@ fn blocks_of_a_cooperative_grid_wait_for_each_other() {
     );
 }
 
-/// The modelled time of a poll is the time until the other block writes, whatever the order of blocks.
+/// The modelled time of a poll is the time until the other block writes, in any order of blocks.
 #[test]
 fn a_polling_block_spends_the_time_that_it_waits() {
     let body = "ld.param.u64 %rd1, [in]; mov.u32 %r2, %ctaid.x; setp.eq.u32 %p0, %r2, 1; @%p0 bra writer;
@@ -377,7 +377,7 @@ fn a_wait_for_bytes_that_nobody_sends_does_not_end() {
     assert!(matches!(fault, Fault::InstructionBudget { .. }), "{fault}");
 }
 
-/// What `ptxas` refuses, too.
+/// Code that `ptxas` refuses, too.
 #[test]
 fn asynchronous_accesses_have_their_forms() {
     for body in [
@@ -417,7 +417,7 @@ fn slowest_at_once(blocks: u32, body: &str) -> f64 {
     slowest(launch, &body)
 }
 
-/// Cycles of the slower block of a pair that meets at this many cluster barriers.
+/// Cycles of the slower block of a pair that synchronises at this many cluster barriers.
 fn meeting(times: u32) -> f64 {
     let body = format!(
         "mov.u32 %r2, 0; again: barrier.cluster.arrive; barrier.cluster.wait;

@@ -64,7 +64,7 @@ fn other_threads_need_a_barrier_behind_the_wait() {
         &[Missing::BlockBarrier],
     );
     misses(&format!("{COPY}{wait}{barrier}{second}"), &[]);
-    // Those who have read the last stage are to be waited for before the next copy.
+    // The next copy must wait for the threads that have read the last stage.
     let next =
         format!("{COPY}{wait}{barrier}{READ_OTHER}cp.async.ca.shared.global [%r2], [%in], 4;\n");
     misses(&format!("{next}{wait}"), &[Missing::BlockBarrier]);
@@ -94,7 +94,7 @@ fn a_ring_of_stages_is_clean() {
         body += &format!("cp.async.wait_group 1;\n bar.sync 0;\n {load}{next}");
     }
     misses(&body, &[]);
-    // With two places the copy of the next round meets those who still read.
+    // With two places the copy of the next round races with threads that still read.
     let two = races(&body.replace("+1024", "+0"));
     assert!(
         two.iter().any(|race| race.missing == Missing::WaitForGroup),
@@ -136,7 +136,7 @@ fn the_source_of_a_bulk_copy_stays_until_it_is_read() {
         );
         // Reading is no harm.
         misses(&format!("{stored}{READ_OWN}{wait} end:"), &[]);
-        // Other threads meet the one that has waited.
+        // Other threads synchronise with the one that has waited.
         let others = format!("{stored}{wait} end: BARRIER st.shared.u32 [%r3], 9;");
         misses(&others.replace("BARRIER", "bar.sync 0;\n"), &[]);
         assert!(!races(&others.replace("BARRIER", "\n")).is_empty());

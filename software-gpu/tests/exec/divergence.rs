@@ -26,7 +26,7 @@ fn check(declarations: &str, body: &str, reference: impl Fn(u32, u32) -> u32) {
 
 #[test]
 fn nested_branches_meet_again() {
-    // A ballot behind the branches sees all threads only if they have met.
+    // A ballot behind the branches sees all threads only if they have reconverged.
     let body = "and.b32 %r4, %r2, 3; setp.eq.u32 %p0, %r4, 0; setp.gt.u32 %p1, %r2, 2000;
         mov.u32 %r3, 5;
         @%p0 bra ZERO;
@@ -213,7 +213,7 @@ fn dynamic_shared_memory_lies_behind_the_static_part() {
 
 #[test]
 fn barriers_take_part_of_a_block() {
-    // Warps 0 and 1 meet at barrier 1; warps 2 and 3 produce for them and only arrive.
+    // Warps 0 and 1 synchronise at barrier 1; warps 2 and 3 produce for them and only arrive.
     let body = ".shared .align 4 .b8 buffer[256]; mov.u32 %r4, buffer; and.b32 %r5, %t, 63; shl.b32 %r5, %r5, 2;
         add.u32 %r5, %r5, %r4; mov.u32 %r3, 0; setp.ge.u32 %p0, %t, 64; @%p0 bra PRODUCE;
         bar.sync 1, 128; ld.shared.u32 %r3, [%r5]; bra END;
@@ -250,7 +250,7 @@ fn a_thread_may_wait_for_another_of_its_warp() {
     assert_eq!(run("", body, 32, &[0; 32]).expect("ends"), [9; 32]);
 }
 
-/// All meet again after each of them has had the lock, and none waits as long for the next one as for the first.
+/// All threads reconverge after each of them has had the lock, and no thread waits as long for the next one as for the first.
 #[test]
 fn threads_may_take_a_lock_again_and_again() {
     let body = "st.volatile.shared.u32 [lock], 0; st.volatile.shared.u32 [total], 0; mov.u32 %r5, 0; bar.warp.sync -1;
@@ -265,7 +265,7 @@ fn threads_may_take_a_lock_again_and_again() {
     assert_eq!(found.expect("ends"), [400 * 32; 32]);
 }
 
-/// While it waits, some of its threads part and meet again in a function: that is not what it waits for.
+/// While it waits, some of its threads diverge and reconverge in a function: the warp does not wait for that.
 #[test]
 fn a_thread_may_call_functions_while_it_waits_for_another_of_its_warp() {
     let declarations = ".shared .u32 flag;
@@ -295,7 +295,7 @@ fn clocks_advance() {
     assert!((1980..2100).contains(&found[0]), "{found:?}");
 }
 
-/// At most a millisecond, and as long as the lane that asks for most.
+/// The longest request of a lane, but at most a millisecond.
 #[test]
 fn a_sleep_has_a_bound() {
     let sleeps = |nanoseconds: &str| {

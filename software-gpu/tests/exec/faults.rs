@@ -134,7 +134,7 @@ fn each_misdeed_has_its_fault() {
 }
 
 #[test]
-fn a_failed_assertion_is_told() {
+fn a_failed_assertion_is_reported() {
     let source = ".version 6.0\n.target sm_70\n.address_size 64
         .extern .func __assertfail(.param .b64 m, .param .b64 f, .param .b32 l, .param .b64 n, .param .b64 c);
         .visible .entry test(.param .u64 text) { .reg .b64 %t; .reg .b32 %l; .reg .pred %p; ld.param.u64 %t, [text];
@@ -156,7 +156,7 @@ fn a_failed_assertion_is_told() {
 }
 
 #[test]
-fn the_lowest_block_that_fails_is_told() {
+fn the_lowest_block_that_fails_is_reported() {
     let body = "setp.ge.u32 %p0, %r0, 5; @%p0 trap;";
     for threads in [1, 2, 4] {
         let launch = TestLaunch {
@@ -202,7 +202,7 @@ fn what_is_not_implemented_is_refused_with_its_line() {
     }
 }
 
-/// Lowers and runs whatever `source` is.
+/// Lowers and runs any `source`.
 fn survive(source: &str) {
     let Ok(module) = ptx::parse(source) else {
         return;

@@ -331,7 +331,7 @@ movmatrix.sync.aligned.m8n8.trans.b16 %r0, %r0; st.global.b32 [%rd3], %r0;";
     }
 }
 
-/// Threads that diverged meet before a matrix instruction; threads that are not there are an error.
+/// Diverged threads reconverge before a matrix instruction; missing threads are an error.
 #[test]
 fn the_whole_warp_takes_part() {
     let meets = "setp.lt.u32 %q, %l, 7; mov.b32 %r0, %l; @%q bra THERE; add.u32 %r0, %r0, 0; THERE:

@@ -132,7 +132,7 @@ fn waiting_takes_until_the_last_arrival() {
 
 /// The budget of instructions would take minutes, but all that the block can do is to test the object again.
 #[test]
-fn a_wait_that_never_ends_is_told_soon() {
+fn a_wait_that_never_ends_is_reported_soon() {
     let body = init(128)
         + "setp.eq.u32 %p2, %t, 5; @%p2 bra wait; mbarrier.arrive.shared::cta.b64 _, [%r2];
         wait: mbarrier.try_wait.parity.shared::cta.b64 %p1, [%r2], 0; @!%p1 bra wait;";

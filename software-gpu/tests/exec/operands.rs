@@ -87,7 +87,7 @@ fn a_variable_of_the_function_and_a_parameter_are_arrays_too() {
 }
 
 #[test]
-fn what_is_no_array_has_no_elements() {
+fn a_value_that_is_not_an_array_has_no_elements() {
     for body in [
         "mov.u64 %rd1, scalar[1];",
         "add.u32 %r1, %r2, words[1];",

@@ -111,7 +111,7 @@ fn a_warp_that_hands_over_what_it_has_loaded_is_busy_while_it_passes() {
 /// Eight warps load 4 KiB each time, and what each loads leads to what it loads next: 64 cycles of the memory port, which pass while
 /// the first warps wait for their next bytes.
 #[test]
-fn only_what_is_asked_for_at_once_delays_a_block() {
+fn only_simultaneous_requests_delay_a_block() {
     let round = "ld.global.v4.u32 {%r2, %r3, %r4, %r5}, [%rd2]; cvt.u64.u32 %rd3, %r2; add.u64 %rd2, %rd2, %rd3;
         add.u64 %rd2, %rd2, 4096;";
     let start = "mul.wide.u32 %rd2, %t, 12; add.u64 %rd2, %rd2, %in;";

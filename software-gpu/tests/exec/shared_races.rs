@@ -281,7 +281,7 @@ fn atomics_of_different_sizes_conflict() {
 
 /// One thread of a warp is enough, the first as well as the last.
 #[test]
-fn a_barrier_that_one_thread_misses_is_told() {
+fn a_barrier_that_one_thread_misses_is_reported() {
     for lane in [0, 7, 31] {
         let body = format!(
             "setp.eq.u32 %p0, %t, {lane}; @%p0 bra MISS;\nbar.sync 0; bra END; MISS: bar.sync 0; END:"
@@ -312,7 +312,7 @@ fn flags_with_fences_order_threads() {
 }
 
 #[test]
-fn bytes_are_told_apart() {
+fn bytes_are_distinguished() {
     let bytes = "mul.wide.u32 %rd3, %t, 1; add.s64 %rd3, %rd3, %rd1; st.shared.u8 [%rd3], %t;";
     assert_eq!(lines(bytes), []);
     assert_eq!(lines(&format!("{bytes} ld.shared.u8 %r3, [%rd3];")), []);
@@ -329,7 +329,7 @@ fn blocks_do_not_share() {
 }
 
 #[test]
-fn a_warp_that_comes_in_parts_to_a_barrier_is_told() {
+fn a_warp_that_reaches_a_barrier_diverged_is_reported() {
     let body = "setp.lt.u32 %p0, %t, 5; @%p0 bra LOW;\nbar.sync 0; bra END;\nLOW: bar.sync 0; END:";
     let found = observe(body, 2, 32).divergent_barriers;
     let told: Vec<_> = found

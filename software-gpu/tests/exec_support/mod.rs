@@ -33,7 +33,7 @@ ret;
     )
 }
 
-/// Those of the default device.
+/// The default device's.
 pub fn latencies() -> Latencies {
     Latencies::of(&Profile::h200())
 }

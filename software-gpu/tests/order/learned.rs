@@ -62,7 +62,7 @@ fn a_wait_does_not_come_after_a_write_that_did_not_release_it() {
     program.only_finding();
 }
 
-/// The order goes on through events, other streams and the host.
+/// The order extends through events, other streams and the host.
 #[test]
 fn what_a_wait_learns_is_passed_on() {
     let mut program = TestProgram::new();

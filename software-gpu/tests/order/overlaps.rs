@@ -107,7 +107,7 @@ fn something_in_between_makes_the_kernel_wait() {
 }
 
 #[test]
-fn what_comes_behind_comes_after_both() {
+fn later_operations_happen_after_both() {
     let mut program = TestProgram::new();
     let first = program.launch(A, "kernel `first`", false);
     program.execute(first, &writes(0x1000..0x1010));

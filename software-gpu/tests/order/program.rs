@@ -1,4 +1,4 @@
-//! A small program to check, told in few words.
+//! A small program to check, built by short calls.
 
 use std::ops::Range;
 

@@ -94,7 +94,7 @@ fn reads_and_atomics_meet_their_like() {
 }
 
 #[test]
-fn of_several_those_are_reported_that_no_other_one_came_after() {
+fn conflicts_that_another_one_covers_are_not_reported() {
     let mut program = TestProgram::new();
     program.run(A, "early", &writes(0x1000..0x1010));
     program.run(BLOCKING, "late", &writes(0x1040..0x1050));
@@ -207,7 +207,7 @@ fn a_loop_has_one_key() {
 }
 
 #[test]
-fn two_operations_of_one_kind_are_told_apart_in_the_first_line() {
+fn two_operations_of_one_kind_are_distinguished_in_the_first_line() {
     for (first, second, words) in [
         (
             "kernel `a`",

@@ -1,6 +1,6 @@
 //! When does a program learn that something went wrong? Plain cust, and the code of every call in sight.
 //!
-//! A call that the driver refuses says so itself, and the program goes on. A kernel that faults runs after its launch has
+//! A call that the driver refuses says so itself, and the program continues. A kernel that faults runs after its launch has
 //! returned: a later call reports it, here the wait. From then on the context is lost, and every call returns that error.
 //!
 //! ```text

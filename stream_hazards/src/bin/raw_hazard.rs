@@ -54,7 +54,7 @@ fn main() -> Result<()> {
         let end = Event::new(EventFlags::DEFAULT)?;
 
         start.record(&copy_in)?; //                                     cuEventRecord
-        // SAFETY: input, data and output live until `end`. Of what the racy kernel reads, all bit patterns are numbers.
+        // SAFETY: input, data and output live until `end`. Every bit pattern that the racy kernel can read is a number.
         unsafe { data.async_copy_from(&input[..], &copy_in)? }; //      cuMemcpyHtoDAsync
         if !racy {
             let copied = Event::new(EventFlags::DISABLE_TIMING)?;

@@ -1,4 +1,4 @@
-//! What is claimed of buffer-reused.
+//! Claims of the part `buffer-reused`.
 
 use super::pair::{pair, transformed};
 use crate::buffer_reused::program;

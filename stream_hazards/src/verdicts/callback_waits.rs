@@ -1,4 +1,4 @@
-//! What is claimed of callback-waits.
+//! Claims of the part `callback-waits`.
 
 use super::pair::{pair, transformed};
 use crate::callback_waits::program;

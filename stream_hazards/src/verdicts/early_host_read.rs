@@ -1,4 +1,4 @@
-//! What is claimed of early-host-read.
+//! Claims of the part `early-host-read`.
 
 use super::pair::{pair, transformed};
 use crate::early_host_read::program;

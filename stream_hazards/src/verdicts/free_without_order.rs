@@ -1,4 +1,4 @@
-//! What is claimed of free-without-order.
+//! Claims of the part `free-without-order`.
 
 use super::pair::{pair, transformed};
 use crate::free_without_order::program;

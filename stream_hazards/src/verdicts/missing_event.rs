@@ -1,4 +1,4 @@
-//! What is claimed of missing-event.
+//! Claims of the part `missing-event`.
 
 use super::pair::{pair, transformed};
 use crate::missing_event::program;

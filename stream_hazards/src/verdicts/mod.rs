@@ -1,4 +1,4 @@
-//! What is claimed of each pair of programs.
+//! Claims of each pair of programs.
 
 pub mod buffer_reused;
 pub mod callback_waits;

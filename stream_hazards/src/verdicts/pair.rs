@@ -10,7 +10,7 @@ const BATCH: Seed = Seed::new(11);
 
 /// Bytes of a batch.
 const DEFAULT: ByteSize = ByteSize::mib(1);
-/// Below, a copy is over before the next call comes, and most mistakes do no harm.
+/// A smaller copy has ended before the next call, and most mistakes do no harm.
 const LEAST: ByteSize = ByteSize::kib(512);
 const MOST: ByteSize = ByteSize::mib(256);
 
@@ -24,7 +24,7 @@ pub fn transformed(index: usize) -> f32 {
     (0..ROUNDS).fold(given(index), |x, _| x.mul_add(A, B))
 }
 
-/// Runs both programs, each on fresh data, and claims what tells them apart, as [`Part::twins`] does.
+/// Runs both programs, each on fresh data, and claims the difference between them, as [`Part::twins`] does.
 pub fn pair(
     part: &mut Part,
     named: &[&str],

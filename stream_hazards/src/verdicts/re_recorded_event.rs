@@ -1,4 +1,4 @@
-//! What is claimed of re-recorded-event.
+//! Claims of the part `re-recorded-event`.
 
 use super::pair::{given, pair, transformed};
 use crate::re_recorded_event::program;

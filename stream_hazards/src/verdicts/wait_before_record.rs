@@ -1,4 +1,4 @@
-//! What is claimed of wait-before-record.
+//! Claims of the part `wait-before-record`.
 
 use super::pair::{pair, transformed};
 use crate::wait_before_record::program;

@@ -1,4 +1,4 @@
-//! What is measured and claimed of cost.
+//! Measurements and claims of the part `cost`.
 
 mod in_loop;
 

@@ -1,4 +1,4 @@
-//! What is measured and claimed of lifetime.
+//! Measurements and claims of the part `lifetime`.
 
 use super::given::Given;
 use crate::lifetime::{A, LifetimeTest, Places};
@@ -30,7 +30,7 @@ impl Workload for LifetimeTest {
     }
 }
 
-/// Which memory the next batch got.
+/// The memory that the next batch got.
 fn given(places: anyhow::Result<Places>) -> anyhow::Result<Given> {
     let [freed, next] = places?;
     Ok(Given::at(next, freed))

@@ -1,4 +1,4 @@
-//! What is measured and claimed of llm-scratch.
+//! Measurements and claims of the part `llm-scratch`.
 
 mod batch;
 mod reference;

@@ -1,4 +1,4 @@
-//! What is measured and claimed of pool.
+//! Measurements and claims of the part `pool`.
 
 mod cases;
 mod log;

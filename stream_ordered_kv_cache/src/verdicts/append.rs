@@ -1,4 +1,4 @@
-//! What is measured and claimed of append.
+//! Measurements and claims of the part `append`.
 
 mod known;
 

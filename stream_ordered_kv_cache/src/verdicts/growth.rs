@@ -1,4 +1,4 @@
-//! What is measured and claimed of growth.
+//! Measurements and claims of the part `growth`.
 
 mod known;
 mod pool_use;

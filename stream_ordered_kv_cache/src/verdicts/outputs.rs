@@ -1,11 +1,11 @@
-//! What must come out of the sequences, computed by the CPU.
+//! The expected results of the sequences, computed by the CPU.
 
 use super::model::{self, Layer};
 use crate::cache::{LAYERS, WIDTH};
 use crate::sequences::Sequences;
 use examples_host::prelude::{Checked, check};
 
-/// The queries of so many sequences in so many steps.
+/// The queries of this many sequences in this many steps.
 pub fn queries(steps: usize, count: usize) -> Vec<f32> {
     (0..steps * count * WIDTH).map(model::query).collect()
 }
@@ -13,7 +13,7 @@ pub fn queries(steps: usize, count: usize) -> Vec<f32> {
 /// The outputs of sequences.
 pub struct Outputs {
     expected: Vec<f64>,
-    /// Of the first run on the device.
+    /// The outputs of the first run on the device.
     first: Option<Vec<f32>>,
 }
 

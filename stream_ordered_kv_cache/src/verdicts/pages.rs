@@ -1,4 +1,4 @@
-//! What must be in a cache's pages.
+//! The expected contents of a cache's pages.
 
 use super::model::Layer;
 use crate::cache::{Cache, HEAD_DIM, HEADS, WIDTH};

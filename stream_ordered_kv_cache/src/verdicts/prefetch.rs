@@ -1,4 +1,4 @@
-//! What is measured and claimed of prefetch.
+//! Measurements and claims of the part `prefetch`.
 
 mod known;
 

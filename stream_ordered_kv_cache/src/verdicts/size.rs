@@ -42,7 +42,7 @@ pub struct Pages {
 }
 
 impl Pages {
-    /// What the command line asks for.
+    /// The command line's value.
     pub fn of(part: &Part) -> Self {
         let asked = part.options().chunks.map(usize::from);
         Self { asked }

@@ -1,4 +1,4 @@
-//! What is measured and claimed of copies.
+//! Measurements and claims of the part `copies`.
 
 use super::latencies::{DELAYS, Latencies, under_load};
 use super::pass::Pass;

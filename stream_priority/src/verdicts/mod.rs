@@ -1,4 +1,4 @@
-//! What is measured, compared and claimed of each part. The program of block-length is that of urgent.
+//! Measurements, comparisons and claims of each part. The program of block-length is that of urgent.
 
 pub mod block_length;
 pub mod copies;

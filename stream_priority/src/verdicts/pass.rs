@@ -19,7 +19,7 @@ impl Pass {
     /// What events say that were recorded in front of the load and behind it, when a request arrived and when it had ended.
     ///
     /// # Errors
-    /// Those of `cuEventElapsedTime`: an event has no times, or was not reached.
+    /// The errors of `cuEventElapsedTime`: an event has no times, or was not reached.
     pub fn between<'e>(
         (began, ended): (&Event, &Event),
         requests: impl IntoIterator<Item = (&'e Event, &'e Event)>,

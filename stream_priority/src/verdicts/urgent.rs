@@ -1,4 +1,4 @@
-//! What is measured and claimed of urgent.
+//! Measurements and claims of the part `urgent`.
 
 use super::latencies::{DELAYS, Latencies, load_alone, under_load};
 use super::load::{LoadGrid, Passes};

@@ -7,7 +7,7 @@ use std::ops::Range;
 pub struct Block<'a> {
     /// The prose between this block and the one before.
     pub prose: &'a str,
-    /// What follows the opening fence, such as `console`.
+    /// The word after the opening fence, such as `console`.
     pub language: &'a str,
     /// The lines between the fences.
     pub text: &'a str,

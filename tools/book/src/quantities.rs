@@ -8,7 +8,7 @@ use crate::{markdown, workspace};
 use std::collections::HashSet;
 use std::fs;
 
-/// What is wrong with a page's figures, a line each.
+/// The errors in a page's figures, a line each.
 pub fn complaints(page: &Page) -> Vec<String> {
     let blocks = markdown::blocks(&page.text);
     let shown = blocks.iter().filter(|block| block.language == "text");

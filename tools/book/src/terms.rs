@@ -13,7 +13,7 @@ pub const GLOSSARY: &str = "glossary.md";
 
 const INTRODUCTION: &str = "introduction.md";
 
-/// What is wrong with the glossary, a line each.
+/// The errors in the glossary, a line each.
 pub fn complaints(pages: &[Page]) -> Vec<String> {
     let Some(glossary) = pages.iter().find(|page| page.path == GLOSSARY) else {
         return vec![format!("no page {GLOSSARY}")];

@@ -30,7 +30,7 @@ fn add_documents(folder: &Path, found: &mut Vec<PathBuf>) {
     }
 }
 
-/// What is wrong with a link of a document, if something is.
+/// The error in a link of a document, if there is one.
 fn complaint(document: &Path, target: &str) -> Option<&'static str> {
     let is_in_book = document.starts_with(workspace().join("book/src"));
     let leaves_book = target.starts_with("../../");

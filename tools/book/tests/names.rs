@@ -21,7 +21,7 @@ const STANDARD: [&str; 7] = [
     "Command",
     // CUDA's: the opaque value for an object of the driver.
     "Handle",
-    // Of kernels: the stages between copies and arithmetic, and the sums that a thread accumulates.
+    // Names in kernels: the stages between copies and arithmetic, and the sums that a thread accumulates.
     "Ring", "Sums",
 ];
 

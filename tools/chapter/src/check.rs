@@ -11,7 +11,7 @@ use chapter_terminal::output;
 use chapter_terminal::wrap;
 use std::path::PathBuf;
 
-/// What is compared with what.
+/// The two sides of the comparison.
 #[derive(clap::Args)]
 pub struct CheckArguments {
     /// Result folders of `run`, or files written by an example's `--json`

@@ -19,7 +19,7 @@ pub const FILE: &str = "parts.json";
 pub struct Contents {
     /// The example's name.
     pub name: String,
-    /// What it is about, in one line.
+    /// The subject, in one line.
     pub about: String,
     /// Its parts, in the order in which they run.
     pub parts: Vec<PartDescription>,

@@ -17,7 +17,7 @@ const SEARCHED: &str = if cfg!(target_os = "macos") {
     "LD_LIBRARY_PATH"
 };
 
-/// What is run, and what is shown of it.
+/// The runs, and the output that is shown.
 #[derive(clap::Args)]
 pub struct ExplainArguments {
     /// The program and its arguments

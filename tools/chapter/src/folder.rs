@@ -21,7 +21,7 @@ pub const VERSION: u32 = 1;
 pub struct Summary {
     /// The version of the form: 1.
     pub version: u32,
-    /// What was kept besides the results: `none`, `minimal` or `deep`.
+    /// Files kept besides the results: `none`, `minimal` or `deep`.
     pub profile: String,
     /// The device and why it was this one, in words.
     pub device: String,
@@ -39,7 +39,7 @@ pub struct TargetSummary {
     pub exit_code: Option<i32>,
     /// Wall time in seconds.
     pub seconds: f64,
-    /// What it complained about when it left no results behind.
+    /// Its error message if it wrote no results.
     pub error: Option<String>,
     /// Parts that were not run, each with what the device lacks.
     pub skipped: Vec<Skipped>,
@@ -51,7 +51,7 @@ pub struct TargetSummary {
 pub struct Skipped {
     /// The part.
     pub part: String,
-    /// What the device lacks.
+    /// The missing features of the device.
     pub lacking: String,
 }
 
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_results_is_neither_replaced_nor_read() {
+    fn a_file_that_does_not_hold_results_is_neither_replaced_nor_read() {
         let home = tempfile::tempdir().unwrap();
         fs::write(home.path().join("thesis"), "").unwrap();
         let error = NewFolder::create("--out", home.path().to_owned())

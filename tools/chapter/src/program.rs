@@ -7,7 +7,7 @@ use chapter_terminal::Exit;
 use chapter_terminal::UsageError;
 use std::process::{Command, Stdio};
 
-/// The device, as the examples know it.
+/// The device's name in the examples.
 #[derive(clap::Args, Clone, Debug, Default)]
 pub struct DeviceOptions {
     /// The driver to use; `auto` takes NVIDIA's if it works, else the software GPU [default: $CUDA_DRIVER, else auto]

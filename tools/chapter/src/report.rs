@@ -19,7 +19,7 @@ use std::fs;
 use std::iter;
 use std::path::PathBuf;
 
-/// What is reported, and where to.
+/// The reported results, and their destination.
 #[derive(clap::Args)]
 pub struct ReportArguments {
     /// A result folder of `run`; by default that of the last run
@@ -69,7 +69,7 @@ pub fn run(arguments: &ReportArguments) -> Result<Exit> {
     Ok(Exit::LessonHolds)
 }
 
-/// What both forms show.
+/// The contents of both forms.
 struct ChapterReport<'a> {
     summary: &'a Summary,
     results: &'a [Results],

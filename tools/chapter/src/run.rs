@@ -28,7 +28,7 @@ use std::time::Instant;
 use tally::Tally;
 use verdict::Outcome;
 
-/// What is run, and what is kept of it.
+/// The runs, and the files that are kept.
 #[derive(clap::Args)]
 pub struct RunArguments {
     /// The targets or parts to run; all of them by default
@@ -66,7 +66,7 @@ pub struct RunArguments {
     release: bool,
 }
 
-/// What is kept besides the results.
+/// Files kept besides the results.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 enum Depth {
     /// Nothing
@@ -154,7 +154,7 @@ fn check_iterations(arguments: &RunArguments, selected: &[Selected]) -> Result<(
     )))
 }
 
-/// A run while it goes on.
+/// A run in progress.
 struct RunInProgress<'a> {
     arguments: &'a RunArguments,
     folder: NewFolder,
@@ -162,7 +162,7 @@ struct RunInProgress<'a> {
     /// Parts that have been dealt with.
     done: usize,
     tally: Tally,
-    /// Of the targets that left some behind.
+    /// The results of the targets that wrote some.
     results: Vec<Results>,
 }
 
@@ -276,7 +276,7 @@ impl RunInProgress<'_> {
         let results = match Results::read(&file) {
             Ok(results) => results,
             Err(error) => {
-                // What is no results must not lie among them.
+                // Files that are not results must not lie among them.
                 let why = match fs::remove_file(&file) {
                     Ok(()) => error.to_string(),
                     Err(_) => ended.complaint(),

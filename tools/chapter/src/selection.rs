@@ -10,7 +10,7 @@ use chapter_terminal::UsageError;
 pub struct Selected {
     /// The program.
     pub program: Program,
-    /// What it consists of.
+    /// Its components.
     pub description: Description,
     /// As the command line names it.
     pub named: Named,

@@ -33,7 +33,7 @@ enum Home {
         cargo: OsString,
         manifest: PathBuf,
         target: PathBuf,
-        /// Those of the examples' packages, in the lessons' order.
+        /// The targets of the examples' packages, in the lessons' order.
         folders: Vec<PathBuf>,
     },
     /// Programs in a folder.

@@ -60,7 +60,7 @@ const DEVICE: &str = "Expectations of NVIDIA H200, driver software GPU, CUDA 13.
 const AGAIN: &str = "If the change is intended, record it with `cargo chapter run\n    --update-expectations` on the same device, and commit the files.\n";
 
 #[test]
-fn the_same_run_is_as_expected() {
+fn an_equal_run_meets_the_expectations() {
     let said = format!("{DEVICE}  basic_streams: as expected, 4 figures of 1 part\n");
     assert_eq!(
         Home::recorded().check(RESULTS, &["--strict"]),
@@ -82,7 +82,7 @@ fn a_slower_run_is_named() {
 }
 
 #[test]
-fn a_changed_plan_is_said() {
+fn a_changed_plan_is_reported() {
     let changed = RESULTS.replace("6a183d9069872c28", "0123456789abcdef");
     let said = format!(
         "{DEVICE}  basic_streams: expectation outdated: the part does other work than recorded\n      \
@@ -95,7 +95,7 @@ fn a_changed_plan_is_said() {
 }
 
 #[test]
-fn without_expectations_that_is_said_and_strictly_a_failure() {
+fn missing_expectations_are_reported_and_fail_a_strict_check() {
     let home = Home::new();
     let said = format!(
         "{DEVICE}  basic_streams: not judged: no expectations recorded for this target on this\n      device ({})\n",

@@ -78,7 +78,7 @@ fn folders_whose_sentences_differ_are_compared_by_ids() {
 }
 
 #[test]
-fn what_is_no_results_is_bad_usage() {
+fn a_file_that_does_not_hold_results_is_bad_usage() {
     let chapter = chapter();
     chapter.ends(&["run"]);
     let results = chapter.results().join("first.json");

@@ -34,7 +34,7 @@ fn the_readme_has_its_picture() {
     assert!(read(pictures[0]).contains("racy"), "{pictures:?}");
 }
 
-/// What stands before the list of lessons.
+/// The text before the list of lessons.
 const LIST: &str = "<!-- scripts/update-readme -->\n";
 
 /// The examples in the lessons' order.
@@ -131,7 +131,7 @@ fn every_count_in_the_readme_is_right() {
     // The figures in the table are of the runs that it shows.
     let measured = markdown::section(&readme, "measured-and-modelled").expect("the section");
     let rest = readme.replace(measured, "");
-    // What is in fences is the programs', and so is the list of lessons.
+    // Text in fences belongs to the programs, and so does the list of lessons.
     let prose = markdown::prose(&rest).concat();
     let is_lesson = |line: &&str| line.contains("/README.md): ");
     let prose: Vec<&str> = prose.lines().filter(|line| !is_lesson(line)).collect();

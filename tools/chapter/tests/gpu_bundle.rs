@@ -80,7 +80,7 @@ impl BundleFolder {
         (status.code(), fs::read_to_string(log).unwrap())
     }
 
-    /// What lies where the bundle should.
+    /// The file at the bundle's path.
     fn made(&self) -> Vec<String> {
         names(&self.path().join("bundles"))
     }

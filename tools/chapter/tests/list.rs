@@ -4,7 +4,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 
-/// What the program of [`Workspace`] says of itself.
+/// The description that the program of [`Workspace`] prints.
 const DESCRIPTION: &str = r#"{"name":"newcomer","about":"A pretence","device":{"present":{"introduction":"Paper GPU.","times":"modelled",
 "fingerprint":{"name":"Paper GPU","driver":"none","cuda":"13.0","clock_mhz":1,"memory_clock_mhz":1,"multiprocessors":1}}},
 "parts":[{"name":"first","question":"Does it hold?","options":["--size"],"needs":[{"property":"paper","met":false}]},

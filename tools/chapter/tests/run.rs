@@ -235,7 +235,7 @@ fn a_program_that_ends_otherwise_than_its_results_say_is_broken() {
 }
 
 #[test]
-fn reports_of_the_checkers_are_said_and_a_failure() {
+fn reports_of_the_checkers_are_printed_and_a_failure() {
     let script = example("first", &[("overlap", true, None)]);
     let script = script.replace("\"reports\":[]", "\"reports\":[\"race: a and b\"]");
     let chapter = Chapter::new(&[("first", script)]);

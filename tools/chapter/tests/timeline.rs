@@ -15,7 +15,7 @@ use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
 
-/// What the command said, with its exit code.
+/// The command's output, with its exit code.
 fn chapter(arguments: &[&str], folder: &Path) -> (i32, String, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_chapter"));
     let output = command.arg("timeline").args(arguments).current_dir(folder);
@@ -25,14 +25,14 @@ fn chapter(arguments: &[&str], folder: &Path) -> (i32, String, String) {
     (code, text(output.stdout), text(output.stderr))
 }
 
-/// What it printed; it must have succeeded.
+/// Its output; it must have succeeded.
 fn printed(arguments: &[&str], folder: &Path) -> String {
     let (code, out, err) = chapter(arguments, folder);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     out
 }
 
-/// What it refused a file for.
+/// The reason why it refused a file.
 fn refused(file: &str, folder: &Path) -> String {
     let (code, out, err) = chapter(&[file], folder);
     assert_eq!((code, out.as_str()), (2, ""), "{err}");
@@ -201,7 +201,7 @@ fn an_older_export_says_less_and_what_it_lacks() {
 }
 
 #[test]
-fn what_is_no_timeline_is_refused_with_exit_code_2() {
+fn a_file_that_is_not_a_timeline_is_refused_with_exit_code_2() {
     let folder = TempDir::new().unwrap();
     let at = folder.path();
     let error = |name: &str, content: &[u8]| {

@@ -191,7 +191,7 @@ fn a_new_member_is_listed_by_the_command_and_by_make() {
 }
 
 #[test]
-fn a_demo_is_told_what_follows_the_dashes_and_its_exit_code_is_passed_on() {
+fn a_demo_gets_the_arguments_after_the_dashes_and_its_exit_code_is_returned() {
     let (code, said, err) = chapter(&["demos", "missing-event", "--", "--device", "software"]);
     assert_eq!(code, 0, "{err}");
     assert!(

@@ -41,7 +41,7 @@ const RECORDED_RUNS: usize = 3;
 /// How often a program runs without CUPTI, where its time is judged.
 const TIMED_RUNS: usize = 3;
 
-/// What became of a file.
+/// The outcome for a file.
 #[derive(Debug)]
 pub enum Attempt {
     /// The compiler refused it, with these words.
@@ -50,7 +50,7 @@ pub enum Attempt {
     Ran(Box<LabRun>),
     /// Answers to questions, by their numbers.
     Answered(Vec<Option<String>>),
-    /// What it needs is not there.
+    /// A requirement is missing.
     Lacks(String),
 }
 
@@ -61,7 +61,7 @@ pub struct LabRun {
     pub ended: Ended,
     /// What it printed.
     pub stdout: String,
-    /// What it printed on standard error.
+    /// Its standard error.
     pub stderr: String,
     /// What the recorder wrote, if it came to that. On a GPU: of the shortest of the recorded runs.
     pub record: Option<LabRecord>,
@@ -69,7 +69,7 @@ pub struct LabRun {
     pub refused: Option<String>,
     /// On a GPU: records of more runs, without CUPTI. Times are those of the shortest run.
     pub without_cupti: Vec<LabRecord>,
-    /// What the compiler warned of.
+    /// The compiler's warnings.
     pub warnings: String,
 }
 
@@ -232,7 +232,7 @@ impl<'a> AttemptSetup<'a> {
     }
 
     /// Records more runs of a program on a GPU, and returns the shortest of them and of `first`. The host may be interrupted
-    /// between two launches, and operations that could overlap then do not; whatever disturbs a run makes it longer. A run with a
+    /// between two launches, and operations that could overlap then do not; each disturbance makes a run longer. A run with a
     /// wrong result is left out.
     fn shortest_run(
         &self,
@@ -283,7 +283,7 @@ impl<'a> AttemptSetup<'a> {
             .env("SOFTWARE_GPU_COUNT", lab.gpus.to_string())
             .env("LAB_GPUS", lab.gpus.to_string())
             .env("SOFTWARE_GPU_RACES", "report")
-            // What is loaded late would be loaded within the time that is graded.
+            // Modules loaded late would be loaded within the graded time.
             .env("CUDA_MODULE_LOADING", "EAGER")
             .env("RUST_BACKTRACE", "0");
         if self.device == LabDevice::Nvidia {

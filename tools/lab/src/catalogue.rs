@@ -25,7 +25,7 @@ pub struct Catalogue {
 pub struct Lab {
     /// Its number and name: `01_first_stream`.
     pub name: String,
-    /// What it is about, in a few words.
+    /// The subject, in a few words.
     pub title: String,
     /// What kind of work it is.
     #[serde(default)]
@@ -37,7 +37,7 @@ pub struct Lab {
     pub gpus: u32,
     /// The criteria that its starting state does not meet.
     pub fails: Vec<String>,
-    /// What helps, the least revealing first.
+    /// Hints, the least revealing first.
     pub hints: Vec<String>,
     /// What starts the clock; without it, the first operation does.
     #[serde(default)]
@@ -47,7 +47,7 @@ pub struct Lab {
     pub clock_leaves_out: Vec<Engine>,
     /// What is graded.
     pub criteria: Vec<Criterion>,
-    /// Of a lab with questions: their answers, as digests.
+    /// For a lab with questions: the digests of the answers.
     #[serde(default)]
     pub answers: Vec<String>,
 }
@@ -63,7 +63,7 @@ pub struct ClockStart {
     pub at_least_bytes: u64,
 }
 
-/// What a student has to do.
+/// The student's task.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
@@ -97,16 +97,16 @@ impl Kind {
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Criterion {
-    /// What results know it by.
+    /// The key under which results record it.
     pub id: String,
-    /// What it is worth.
+    /// Its points.
     pub points: u32,
     /// What is checked.
     pub check: Check,
-    /// What is checked besides, when that holds.
+    /// Further checks, made if that holds.
     #[serde(default)]
     pub also: Vec<Check>,
-    /// What a student learns when it is not met.
+    /// The hint for a student when it is not met.
     pub teaches: String,
 }
 
@@ -139,7 +139,7 @@ pub enum Check {
         times: f64,
         /// The same on an NVIDIA GPU. Without it the time is not judged there: the host's own speed decides.
         nvidia: Option<f64>,
-        /// What it is compared with.
+        /// The value for the comparison.
         of: Yardstick,
     },
     /// How often the program calls functions of the driver, until it hands in.
@@ -188,7 +188,7 @@ pub enum Check {
     },
     /// A time that the program measured is that of a kernel.
     TimeOfKernel {
-        /// What the program calls it.
+        /// Its name in the program.
         name: String,
         /// The kernel.
         kernel: String,
@@ -206,9 +206,9 @@ pub enum Check {
     },
     /// The kernels that ran are the ones asked for.
     Kernels {
-        /// Those that must run.
+        /// The calls that must run.
         required: Vec<String>,
-        /// Those that must not.
+        /// The calls that must not run.
         #[serde(default)]
         forbidden: Vec<String>,
     },
@@ -227,7 +227,7 @@ fn no_limit() -> u64 {
     u64::MAX
 }
 
-/// What a time is compared with.
+/// The reference of a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Yardstick {

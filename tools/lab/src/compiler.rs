@@ -31,7 +31,7 @@ fn rustc() -> Result<OsString> {
     Ok(if own.exists() { own.into() } else { rustc })
 }
 
-/// What a lab may use.
+/// The libraries that a lab may use.
 const LIBRARIES: [&str; 7] = [
     "anyhow",
     "cuda_host",
@@ -215,7 +215,7 @@ impl Compiler {
         }
     }
 
-    /// What tells these libraries from others: names, lengths and times of their files.
+    /// The identity of these libraries: names, lengths and times of their files.
     pub fn identity(&self) -> impl Iterator<Item = String> + '_ {
         self.libraries.iter().map(|file| {
             let metadata = fs::metadata(file).ok();
@@ -224,7 +224,7 @@ impl Compiler {
         })
     }
 
-    /// The same with copies of the libraries in a folder: whoever builds them anew meanwhile does not disturb a long grading.
+    /// The same with copies of the libraries in a folder: a rebuild meanwhile does not disturb a long grading.
     ///
     /// # Errors
     /// They cannot be copied.

@@ -35,7 +35,7 @@ pub struct Goal {
 }
 
 impl DeviceWork {
-    /// What was done until the result was handed in.
+    /// The work until the result was handed in.
     pub fn of(record: &LabRecord) -> Self {
         let mut work = Self {
             threads: record.threads,

@@ -19,7 +19,7 @@ struct MistakesFile {
 pub struct Mistake {
     /// The lab.
     pub lab: String,
-    /// What results know it by.
+    /// The key under which results record it.
     pub name: String,
     /// What the student does, in a few words.
     pub what: String,

@@ -21,12 +21,12 @@ pub struct Limits {
     pub confinement: Option<Confinement>,
 }
 
-/// What a process may do that is not trusted. It has no network, no terminal, and reaches no other process.
+/// The permissions of an untrusted process. It has no network, no terminal, and reaches no other process.
 #[derive(Clone, Debug)]
 pub struct Confinement {
     /// Where it may write: there and nowhere else.
     pub folder: PathBuf,
-    /// What it may read besides that folder and the system's libraries.
+    /// The paths that it may read besides that folder and the system's libraries.
     pub readable: Vec<PathBuf>,
     /// Address space in bytes.
     pub memory: u64,
@@ -44,7 +44,7 @@ pub enum Role {
 }
 
 impl Limits {
-    /// Of a process that is trusted: it may not take longer.
+    /// The limits of a trusted process: only its time is bounded.
     pub fn time(time: Duration) -> Self {
         Self {
             time,
@@ -108,7 +108,7 @@ fn name_of(signal: i32) -> &'static str {
     }
 }
 
-/// What is left of a process.
+/// The remains of a process.
 #[derive(Debug)]
 pub struct Done {
     /// How it ended.

@@ -5,7 +5,7 @@ use std::fs::{File, OpenOptions};
 use std::io::{self, Read as _};
 use std::path::Path;
 
-/// The longest record that is read. Those of the labs have less than a MiB.
+/// The longest record that is read. The labs' records have less than a MiB.
 const MOST_BYTES: u64 = 16 << 20;
 
 /// Reads a record; `None` if there is no file. Anything but a record that a recorder writes is refused, with the reason.
@@ -64,7 +64,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_regular_file_is_refused() {
+    fn a_file_that_is_not_regular_is_refused() {
         let folder = tempfile::tempdir().expect("a folder");
         let path = |name: &str| folder.path().join(name);
         assert!(read(&path("missing")).is_none());

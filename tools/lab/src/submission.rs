@@ -15,7 +15,7 @@ pub struct Submission {
     pub student: String,
     /// The files, by the names of labs.
     pub files: BTreeMap<String, String>,
-    /// What could not be read.
+    /// The file that could not be read.
     pub problem: Option<String>,
 }
 
@@ -109,7 +109,7 @@ impl Submission {
         Ok(())
     }
 
-    /// Takes a file if it is one of a lab. Of several with one name, that in a folder `exercises` counts.
+    /// Takes a file if it is one of a lab. If several have one name, the one in a folder `exercises` is taken.
     fn take(&mut self, path: &Path, from: impl Read, catalogue: &Catalogue) -> Result<()> {
         let Some(lab) = lab_of(path, catalogue) else {
             return Ok(());

@@ -1,4 +1,4 @@
-//! A whole class: every wrong solution of `labs/mistakes.toml` and every hostile program is somebody's submission, as a folder, a
+//! A whole class: every wrong solution of `labs/mistakes.toml` and every hostile program is the submission of one student, as a folder, a
 //! `.zip` or a `.tar.gz`. The grader finds in each what is declared of it. `CLASS=FOLDER` keeps submissions and grades.
 
 #![cfg(target_os = "linux")]
@@ -21,7 +21,7 @@ struct Student {
     found: DeclaredOutcome,
 }
 
-/// What is declared of a submission.
+/// The declarations of a submission.
 enum DeclaredOutcome {
     /// The criteria that a wrong solution misses.
     Missed(BTreeSet<String>),

@@ -9,7 +9,7 @@ use std::fs;
 use std::process::Command;
 use submissions::{Hostile, hostile, root};
 
-/// Of each kind one, for every day; `scripts/check-grading` runs all.
+/// One submission of each kind, for daily tests; `scripts/check-grading` runs all.
 const CHOSEN: [&str; 14] = [
     "aborts",
     "asks_for_the_graders_limits",

@@ -1,4 +1,4 @@
-//! A program that rehearses: it runs twice, and the second run alone is recorded. On a GPU all labs do; here one is told to.
+//! A program that rehearses: it runs twice, and the second run alone is recorded. On a GPU all labs do; here one is made to.
 
 #![cfg(target_os = "linux")]
 

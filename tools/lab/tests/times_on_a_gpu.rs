@@ -15,7 +15,7 @@ echo "${CUPTI:-on}" >>"$0.runs"
 cp "$0.$(wc -l <"$0.runs" | tr -d ' ').json" "$LAB_RECORD"
 "#;
 
-/// By how much CUPTI delays a first launch.
+/// The delay of a first launch by CUPTI.
 const DELAY: u64 = 300_000;
 
 fn root() -> PathBuf {

@@ -13,7 +13,7 @@ use std::thread;
 /// Names the file to which notes are appended, one line each: what is missing, how to have it, which test.
 const FILE: &str = "LEFT_OUT";
 
-/// What a test needs and a machine may lack.
+/// The requirements of tests that a machine may lack.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Missing {
     /// The compiler for kernels.
@@ -27,7 +27,7 @@ pub enum Missing {
 }
 
 impl Missing {
-    /// What is missing, and how to have it.
+    /// The missing item, and how to provide it.
     fn texts(self) -> [&'static str; 2] {
         match self {
             Self::DeviceToolchain => [

@@ -29,7 +29,7 @@ const REAL_TIME: &str = r"\b(sleep|sleep_until|park_timeout|yield_now|spin_loop|
 const CUDA: &str = r"launch!|<<<|async_copy|copy_from|copy_to|\.record\(|\.record_with|\.wait\(|wait_event|synchroni[sz]e|Event::new|non_blocking|blocking\(|with_priority|max_active_blocks|allow_dynamic_shared|Stream::new|DeviceBuffer|LockedBuffer|Registered|set_8|set_32|memset|quick_init|\bKernels::load|kernels!|gpu_kernels::|elapsed_time|add_callback|\.launch_\w+\(|capture|Graph|graph\.|instantiate|\.launch\(|pool|alloc_async|free_async|drop_async|peer|Context::|nccl|cuda[A-Z]\w+\(|cu[A-Z]\w+\(|\bstream\.|uninitialized|new_stream|clone_htod|memcpy|alloc_zeros|load_module|load_function|launch_builder|\.arg\(|\bModule\b|get_function|device_pointer|SharedCount|\.acquire\(|\.release\(|is_idle";
 /// A line that measures, compares or judges.
 const JUDGE: &str = r"expect!|\bpart\.|\bPart\b|outcome|Outcome|variants!|Plan\b|\bplan\b|Workload|check::|Checked|at_least|at_most|\.near\(|share\(|ratio\(|truth\(|right\(|time\(|units::|predict|take_away|Rows::|Engine::|Recording|recording|\.chart|\.say|\.show|=>.*;|stages|alone|bounded|Seed|poison|ByteSize|PartOption|sweep|compare|Label|in_records_of|for_any|checkResult|printf|expected";
-/// These make a line one of CUDA's, whatever else is in it.
+/// Each of these makes a line one of CUDA's.
 const CUDA_ABOVE_ALL: &str = r"launch!|<<<|async_copy|\.record\(|\.wait\(|synchroni";
 const IMPORT: &str = r"^(pub )?(use|mod) |^#include|^extern crate";
 

@@ -12,7 +12,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let mut read = chapter_nsight::read(path.as_ref())?;
     let trace = read.traces.pop().ok_or("the export has no operations")?;
     let mut recording = trace.recording;
-    // Of the calls, only the waits: no chart of a goal shows the others.
+    // Only the calls that wait: the chart of a goal shows no others.
     recording.calls.retain(|call| call.waits());
     let work = json!({ "bytes_in": 0, "bytes_out": 0, "launches": {}, "threads": 0 });
     let goal = json!({ "recording": recording, "work": work });

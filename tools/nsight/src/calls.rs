@@ -1,4 +1,4 @@
-//! What the host called, and when.
+//! The host's calls, with their times.
 
 use super::NsightError;
 use super::names::{Strings, process, thread};
@@ -28,16 +28,16 @@ pub struct Calls {
     by_correlation: BTreeMap<(u64, i64), RawCall>,
     /// All of them.
     pub all: Vec<RawCall>,
-    /// Those that wait for a device, a stream, an event, or everything.
+    /// The calls that wait for a device, a stream, an event, or everything.
     pub waits: Vec<RawCall>,
-    /// Those that launch a graph, with their correlation.
+    /// The calls that launch a graph, with their correlation.
     pub graph_launches: Vec<(RawCall, i64)>,
-    /// When a process captured what it asked for into a graph: nothing of that runs by itself.
+    /// The intervals in which a process captured its calls into a graph: those operations do not run themselves.
     captures: Vec<(u64, i64, i64)>,
 }
 
 impl Calls {
-    /// Of an export: the runtime's calls, the driver's, or both.
+    /// The kinds of calls in an export: the runtime's, the driver's, or both.
     pub fn of(database: &Connection, strings: &Strings) -> Result<Self, NsightError> {
         let mut calls = Self::default();
         let mut captures = Captures::default();

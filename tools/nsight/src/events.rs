@@ -1,4 +1,4 @@
-//! What waited for what through events.
+//! The waits through events.
 
 use super::NsightError;
 use super::calls::Calls;
@@ -16,13 +16,13 @@ const NONE: i64 = 0xffff_ffff;
 pub struct RawWait {
     /// The stream that waits; the device is not said.
     pub place: OperationOrigin,
-    /// When the host said so.
+    /// The time of the host's call.
     pub at: i64,
-    /// Behind what the event was recorded: the stream and the host's time. `None` when the export does not say.
+    /// The place of the event's record: the stream and the host's time. `None` when the export does not say.
     pub recorded: Option<(OperationOrigin, i64)>,
 }
 
-/// An event was recorded in a stream, when the host said so.
+/// An event was recorded in a stream, at the time of the host's call.
 type EventRecord = (OperationOrigin, i64);
 
 /// The waits of streams for events, in order.
@@ -105,7 +105,7 @@ fn records(database: &Connection, calls: &Calls) -> Result<Records, NsightError>
     for table in ["CUPTI_ACTIVITY_KIND_CUDA_EVENT", "CUDA_EVENT"] {
         for row in rows(database, table, [], columns)? {
             let Some(place) = place(&row) else { continue };
-            // Without the call, nothing tells behind which operation it was.
+            // Without the call, the operation before it is unknown.
             let at = call_time(&row, place.process, calls);
             let Some(at) = at.filter(|&at| !calls.captures(place.process, at)) else {
                 continue;
@@ -140,7 +140,7 @@ fn call_time(row: &ExportRow, process: u64, calls: &Calls) -> Option<i64> {
     Some(calls.get(process, row.integer(3))?.start)
 }
 
-/// Whether a function of this name tells a stream to wait for an event. Its other forms end in `_ptsz` or `WithFlags`.
+/// Whether a function of this name makes a stream wait for an event. Its other forms end in `_ptsz` or `WithFlags`.
 fn is_stream_wait(name: &str) -> bool {
     name.starts_with("cuStreamWaitEvent") || name.starts_with("cudaStreamWaitEvent")
 }
@@ -152,14 +152,14 @@ fn known(row: &ExportRow, column: usize) -> Option<i64> {
 /// The call's time, the operation's times, and its place among the operations.
 type Queued = (i64, i64, i64, usize);
 
-/// The operations of each stream in the order in which the host asked for them.
+/// The operations of each stream in the order in which the host enqueued them.
 pub struct Queues {
     /// By process, context and stream.
     queues: BTreeMap<(u64, i64, i64), Vec<Queued>>,
 }
 
 impl Queues {
-    /// Of operations in this order.
+    /// The streams of operations in this order.
     pub fn of(operations: &[&Raw], calls: &Calls) -> Self {
         let mut queues: BTreeMap<_, Vec<_>> = BTreeMap::new();
         for (at, raw) in operations.iter().enumerate() {
@@ -177,7 +177,7 @@ impl Queues {
     pub fn before(&self, place: &OperationOrigin, time: i64) -> Option<usize> {
         let queue = self.queues.get(&key(place)?)?;
         let earlier = queue.partition_point(|&(call, ..)| call <= time);
-        // Those of one call run as a graph: the one that ends last.
+        // The operations of one call run as a graph: the one that ends last.
         let call = queue[..earlier].last()?.0;
         let of_call = queue[..earlier].iter().rev().take_while(|op| op.0 == call);
         of_call.max_by_key(|op| op.2).map(|&(.., at)| at)

@@ -17,14 +17,14 @@ use chapter_timeline::analysis::facts::Facts;
 use rusqlite::{Connection, OpenFlags};
 use std::path::{Path, PathBuf};
 
-/// What one process ran on one device.
+/// The operations of one process on one device.
 #[derive(Clone, Debug)]
 pub struct Trace {
     /// Which device, and which process if there are several.
     pub title: String,
     /// What ran when.
     pub recording: Recording,
-    /// What else the export says.
+    /// Further contents of the export.
     pub facts: Facts,
 }
 

@@ -28,7 +28,7 @@ pub struct ExportedStreams {
 }
 
 impl ExportedStreams {
-    /// Of an export.
+    /// Reads them from an export.
     pub fn of(database: &Connection) -> Result<Self, NsightError> {
         let mut streams = Self::default();
         let [non_blocking, null] = [("_NON_BLOCKING", 2), ("_NULL", 3)]
@@ -115,7 +115,7 @@ pub struct Devices {
 }
 
 impl Devices {
-    /// Of an export.
+    /// Reads them from an export.
     pub fn of(database: &Connection) -> Result<Self, NsightError> {
         let mut devices = Self::default();
         let columns = [

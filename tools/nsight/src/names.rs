@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 pub struct Strings(BTreeMap<i64, String>);
 
 impl Strings {
-    /// Of an export.
+    /// Reads the names of an export.
     pub fn of(database: &Connection) -> Result<Self, NsightError> {
         let rows = rows(database, "StringIds", ["id", "value"], [])?;
         let pairs = rows
@@ -28,7 +28,7 @@ impl Strings {
 pub struct Threads(BTreeMap<(u64, u64), String>);
 
 impl Threads {
-    /// Of an export.
+    /// Reads the names of an export.
     pub fn of(database: &Connection, strings: &Strings) -> Result<Self, NsightError> {
         let rows = rows(database, "ThreadNames", ["nameId", "globalTid"], [])?;
         let named = rows.iter().filter_map(|row| {

@@ -36,11 +36,11 @@ pub struct Raw {
     pub name: String,
     /// Bytes moved; 0 for kernels.
     pub bytes: u64,
-    /// Of a kernel.
+    /// The shape of a kernel's launch.
     pub launch: Option<LaunchShape>,
-    /// Of a copy from or to the host.
+    /// For a copy from or to the host.
     pub memory: Option<HostMemory>,
-    /// Leads to the call that asked for it.
+    /// The correlation with the call that enqueued it.
     pub correlation: Option<i64>,
 }
 
@@ -59,7 +59,7 @@ pub struct Operations {
 const REQUIRED: [&str; 2] = ["start", "end"];
 
 impl Operations {
-    /// Of an export.
+    /// Reads the operations of an export.
     pub fn of(database: &Connection, strings: &Strings) -> Result<Self, NsightError> {
         let mut operations = Self::default();
         operations.kernels(database, strings)?;

@@ -4,7 +4,7 @@ use super::NsightError;
 use rusqlite::types::ValueRef;
 use rusqlite::{Connection, OptionalExtension};
 
-/// One row: the columns asked for, in that order; `None` for those that the table lacks and for NULL.
+/// One row: the requested columns, in that order; `None` for those that the table lacks and for NULL.
 #[derive(Clone, Debug)]
 pub struct ExportRow {
     values: Vec<Value>,

@@ -27,7 +27,7 @@ struct NsightReport {
     threads: Threads,
 }
 
-/// The traces of an export, by process and device. What is left out or assumed is added to the notes.
+/// The traces of an export, by process and device. Omissions and assumptions are added to the notes.
 pub fn all(database: &Connection, notes: &mut Vec<String>) -> Result<Vec<Trace>, NsightError> {
     let strings = Strings::of(database)?;
     let operations = Operations::of(database, &strings)?;
@@ -177,9 +177,9 @@ impl NsightReport {
         }
     }
 
-    /// The calls that enqueued operations, those that launched graphs, and those in which the host waited, in order of their
-    /// starts. Of the operations of
-    /// one call, as a graph's launch has many, it counts as the call that enqueued the first.
+    /// The calls that enqueued operations, those that launched graphs, and those in which the host waited, in order of
+    /// their starts. A call that enqueued several operations, such as the launch of a graph, is recorded with the first of
+    /// them.
     fn host_calls(&self, process: u64, raws: &[&Raw], origin: i64) -> Vec<HostCall> {
         let mut calls: BTreeMap<(u64, i64, &str), HostCall> = BTreeMap::new();
         let waits = self.calls.waits.iter();

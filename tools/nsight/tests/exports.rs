@@ -254,7 +254,7 @@ fn devices_and_processes_are_kept_apart() {
 }
 
 #[test]
-fn what_is_missing_is_said() {
+fn missing_tables_and_rows_are_noted() {
     let (traces, notes) = traces(Version::V2021, |export| {
         export.kernel("scale", 4, 13, (-900, -800), (0, 1000));
         export.copy(9, 0, 13, (-900, -800), (0, 1000));
@@ -276,7 +276,7 @@ fn what_is_missing_is_said() {
 
 /// 2023.4 writes a wait of a stream as type 3 though its enumeration says 2, and a wait of the host for an event as type 2.
 #[test]
-fn a_wait_is_told_by_its_call_and_not_by_its_type() {
+fn a_wait_is_recognised_by_its_call_and_not_by_its_type() {
     let trace = trace(Version::V2026, |export| {
         export.kernel("first", 4, 13, (-9000, -8900), (0, 1000));
         export.record(5, 77, 13, -8800);

@@ -98,7 +98,7 @@ fn three_way_has_the_calls_of_all_operations_and_the_waits() {
     assert_eq!(calls(&trace.recording, "cuMemsetD8"), (12, 12));
     assert_eq!(calls(&trace.recording, "cuStreamSynchronize"), (8, 0));
     assert_eq!(calls(&trace.recording, "cuEventSynchronize"), (4, 0));
-    // Of three streams, 8 chunks each: the kernel waits for the copy in, the copy out for the kernel.
+    // Three streams with 8 chunks each: the kernel waits for the copy in, and the copy out waits for the kernel.
     let all = &trace.recording.intervals;
     let between = |from: &str, to: &str| {
         let waits = trace.recording.dependencies.iter();

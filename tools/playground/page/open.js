@@ -6,7 +6,7 @@ const $ = (id) => document.getElementById(id);
 const runner = new Runner();
 const SQLITE = "SQLite format 3\0";
 
-// What another file than one of results is.
+// The kind of a file that does not hold results.
 function refusal(name, bytes) {
   const head = new TextDecoder("latin1").decode(bytes.subarray(0, SQLITE.length));
   if (head !== SQLITE) return null;

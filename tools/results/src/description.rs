@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize};
 pub struct Description {
     /// Its name.
     pub name: String,
-    /// What it is about, in one line.
+    /// The subject, in one line.
     pub about: String,
     /// The device that it would run on.
     pub device: Availability,
@@ -51,11 +51,11 @@ pub struct PartDescription {
     pub question: String,
     /// The options that it uses besides those that every part uses, as they are written: `--size`.
     pub options: Vec<String>,
-    /// What it needs of the device.
+    /// Its requirements on the device.
     pub needs: Vec<NeedDescription>,
 }
 
-/// What a part needs of the device.
+/// A part's requirements on the device.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct NeedDescription {

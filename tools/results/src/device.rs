@@ -35,7 +35,7 @@ pub struct Fingerprint {
     pub driver: String,
     /// The CUDA version that the driver supports (`cuDriverGetVersion`), such as `13.0`.
     pub cuda: String,
-    /// The link to the host, such as `PCIe 5 x16`; absent where nothing tells it.
+    /// The link to the host, such as `PCIe 5 x16`; absent if unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub link: Option<String>,
     /// The multiprocessors' greatest clock rate in MHz.
@@ -53,7 +53,7 @@ impl Fingerprint {
     /// A name for files that are about such a device: letters, digits, dots and dashes.
     ///
     /// The driver's version counts up to its branch (580 of 580.159) and a software GPU by the name of what it models alone, so
-    /// that the file of a device survives an update; whoever reads it compares the whole.
+    /// that the file of a device survives an update; readers compare the whole.
     pub fn file_name(&self) -> String {
         let branch = self.driver.split('.').next().unwrap_or_default();
         let words = match (&self.profile, &self.link) {

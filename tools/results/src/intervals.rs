@@ -248,7 +248,7 @@ fn is_first(device: &u32) -> bool {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Dependency {
-    /// What was waited for.
+    /// The object of the wait.
     pub from: usize,
     /// What waited.
     pub to: usize,
@@ -258,7 +258,7 @@ pub struct Dependency {
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 pub struct Range {
-    /// What the program calls it.
+    /// Its name in the program.
     pub name: String,
     /// The host thread's name.
     pub thread: String,
@@ -537,7 +537,7 @@ impl Recording {
         self.overlap(a, b).as_secs_f64() / busy
     }
 
-    /// The share of the time that `of` gives of a device during which what `beside` gives of the same device was going on, over all
+    /// The share of the time that `of` gives of a device during which what `beside` gives of the same device was running, over all
     /// devices; 0 when `of` never was.
     pub fn share_on_own_device(
         &self,
@@ -570,8 +570,8 @@ impl Recording {
         overlapped_share(self.of(engine))
     }
 
-    /// For each interval, which one it is among those of its stream with its engine and its name: 1 for the first. Of work that
-    /// is cut into chunks this is the chunk's number.
+    /// For each interval, which one it is among those of its stream with its engine and its name: 1 for the first. If the work is divided into
+    /// chunks, this is the chunk's number.
     pub fn numbers(&self) -> Vec<usize> {
         let mut seen: BTreeMap<(&str, Engine, &str), usize> = BTreeMap::new();
         let numbers = self.intervals.iter().map(|interval| {

@@ -1,4 +1,4 @@
-//! What a run of a lab leaves behind for whoever grades it.
+//! The record of a lab's run, for grading.
 
 use crate::device::TimeSource;
 use crate::intervals::Recording;
@@ -55,7 +55,7 @@ pub struct HandedIn {
     pub first: Option<(u64, String, String)>,
 }
 
-/// The longest time and the most bytes that a record may name: no lab comes near, and sums of so many stay within 64 bits.
+/// The longest time and the most bytes that a record may name: every lab is far below, and sums of such values stay within 64 bits.
 const MOST: u64 = 1 << 45;
 
 /// The most operations and the most calls of the host.

@@ -1,5 +1,5 @@
-//! What a run of an example leaves behind, as a file: written by the examples' `--json`, read by whoever compares,
-//! judges or draws runs. It knows nothing of CUDA.
+//! What a run of an example leaves behind, as a file: written by the examples' `--json`, read by the tools that compare, judge or draw runs. It knows
+//! nothing of CUDA.
 //!
 //! - [`results`]: the file, its version, how it is read; [`part`]: what it says of each part.
 //! - [`label`]: ids and the texts that people read.

@@ -32,7 +32,7 @@ impl NewFile {
     pub fn create(option: &str, path: PathBuf) -> Result<Self, Refused> {
         let refuse = |why: String| Refused(format!("{option} {}: {why}", path.display()));
         let target = target_of(&path).map_err(refuse)?;
-        // Dropped, it is gone again.
+        // Dropping it removes the file.
         Temporary::in_folder(folder_of(&target))
             .map_err(|error| refuse(format!("cannot write there: {error}")))?;
         Ok(Self { path, target })
@@ -197,7 +197,7 @@ mod tests {
 
     #[cfg(unix)]
     #[test]
-    fn what_is_no_regular_file_is_left_alone() {
+    fn a_file_that_is_not_regular_is_left_alone() {
         let folder = tempfile::tempdir().unwrap();
         let refused = |name: &str| {
             let path = folder.path().join(name);

@@ -113,7 +113,7 @@ impl Timed {
             .map_or(0.0, |times| times.median().as_nanos() as f64 / 1e3)
     }
 
-    /// What is compared with another run, in microseconds; 0 without samples. Of makespans and copies the least: what disturbs
+    /// What is compared with another run, in microseconds; 0 without samples. The shortest makespan and copies are kept: what disturbs
     /// them, such as other programs on the same host, only adds to them. Other times, such as a request's latency, differ from one
     /// time to the next by their nature: of them the median.
     pub fn compared_us(&self) -> f64 {
@@ -144,7 +144,7 @@ pub struct Bound {
     pub us: f64,
 }
 
-/// What a claim's figure is a number of.
+/// The unit of a claim's figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -164,7 +164,7 @@ pub enum Unit {
 pub struct Figure {
     /// The number.
     pub value: f64,
-    /// What it is a number of.
+    /// The unit of the number.
     pub unit: Unit,
 }
 
@@ -173,13 +173,13 @@ pub struct Figure {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
 pub struct Claim {
-    /// What programs know it by; a part has each once.
+    /// Its identifier, unique within a part.
     pub id: String,
-    /// What must be true.
+    /// The required condition.
     pub sentence: String,
     /// What was found.
     pub found: String,
-    /// What is required of it.
+    /// The condition on it.
     pub limit: String,
     /// Whether it is.
     pub holds: bool,
@@ -190,7 +190,7 @@ pub struct Claim {
     /// What disturbed the measurement, if that is why it is not judged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub disturbed: Option<String>,
-    /// What was found, as a number.
+    /// The finding, as a number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figure: Option<Figure>,
 }
@@ -267,7 +267,7 @@ pub struct PartResults {
     /// The work of each group that has a plan.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub plans: Vec<Plan>,
-    /// What was timed, in order.
+    /// The measurements, in order.
     pub timed: Vec<Timed>,
     /// What bounds it.
     pub bounds: Vec<Bound>,

@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 /// The version of the form. A file of another one is refused.
 pub const VERSION: u32 = 3;
 
-/// What was asked of the example.
+/// The options of the run.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -38,7 +38,7 @@ pub struct Request {
     pub gpu_sizes: bool,
 }
 
-/// What a run of an example left behind.
+/// The output of an example's run.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(deny_unknown_fields)]
@@ -52,7 +52,7 @@ pub struct Results {
     pub device: Fingerprint,
     /// Where the times come from.
     pub times: TimeSource,
-    /// What was asked of it.
+    /// Its options.
     pub request: Request,
     /// The parts that ran, in order.
     pub parts: Vec<PartResults>,
@@ -78,7 +78,7 @@ pub enum ReadError {
     Form {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it, and where.
+        /// The error and its position.
         source: serde_json::Error,
     },
     /// It is a file of another version of the form.
@@ -96,7 +96,7 @@ pub enum ReadError {
     Content {
         /// The file.
         path: PathBuf,
-        /// What is wrong with it.
+        /// Its error.
         reason: String,
     },
 }
@@ -225,7 +225,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_results_is_refused_with_the_reason() {
+    fn a_file_that_does_not_hold_results_is_refused_with_the_reason() {
         let text = serde_json::to_string(&results()).unwrap();
         let error = |text: &str| parse(text).unwrap_err().to_string();
         assert!(error(&text[..text.len() / 2]).contains("r.json holds no results"));

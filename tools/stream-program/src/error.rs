@@ -1,4 +1,4 @@
-//! What is wrong with a program, and where.
+//! Errors in a program, with their positions.
 
 use std::fmt;
 
@@ -7,7 +7,7 @@ use std::fmt;
 pub struct ProgramError {
     /// The line, from 1.
     pub line: u32,
-    /// What is wrong, and what to do.
+    /// The error, and what to do.
     pub message: String,
 }
 

@@ -51,7 +51,7 @@ impl Expression {
     /// The value; `of` knows the names.
     ///
     /// # Errors
-    /// Those of `of`, and a result that is not a whole number.
+    /// The errors of `of`, and a result that is not a whole number.
     pub(crate) fn value(&self, of: &dyn Fn(&str) -> Result<u64, String>) -> Result<u64, String> {
         match self {
             Self::Number(number) => Ok(*number),

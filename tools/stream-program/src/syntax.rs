@@ -12,7 +12,7 @@ pub struct Statement {
     pub action: Action,
 }
 
-/// What a line does.
+/// The action of a statement.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Action {
     /// `let NAME = NUMBER`
@@ -85,7 +85,7 @@ pub enum Argument {
 pub struct Object {
     /// Its name.
     pub name: String,
-    /// Which one of an array.
+    /// The index in an array.
     pub index: Option<Expression>,
 }
 
@@ -148,7 +148,7 @@ pub enum Expression {
     Binary(Box<Expression>, Operator, Box<Expression>),
 }
 
-/// What is computed of two numbers.
+/// The operation on two numbers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[expect(missing_docs, reason = "their names say it")]
 pub enum Operator {

@@ -1,4 +1,4 @@
-//! The words of the language, for whoever completes what a student types.
+//! The words of the language, for the completion of a student's input.
 
 use crate::kernels::{KERNELS, Kernel};
 use serde_json::{Value, json};

@@ -1,4 +1,4 @@
-//! Standard output, written so that a reader who stops reading (`| head`) silences the program, which goes on to its
+//! Standard output, written so that a reader who stops reading (`| head`) silences the program, which continues to its
 //! verdict: the exit code is the same.
 //!
 //! Text may be styled ([`crate::style`]): on a terminal that shows colours it is coloured, in a pipe, or with `NO_COLOR`

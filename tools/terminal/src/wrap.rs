@@ -22,7 +22,7 @@ pub fn print(text: impl std::fmt::Display, hang: usize) {
     }
 }
 
-/// A text with its lines indented. Lines of prose that are too long for the terminal go on in the next line, further in or
+/// A text with its lines indented. Lines of prose that are too long for the terminal continue in the next line, further in or
 /// behind their label; lines of tables and charts, which have their columns, stay as they are.
 pub fn indented(by: usize, text: &str) -> String {
     let columns = output::columns();

@@ -5,7 +5,7 @@
 pub struct Tick {
     /// Nanoseconds since the origin.
     pub time: u64,
-    /// What is written there.
+    /// The text there.
     pub label: String,
 }
 

@@ -22,7 +22,7 @@ pub enum Why {
 }
 
 impl Why {
-    /// The reason as a reader meets it.
+    /// The reason as shown to the reader.
     pub fn text(self) -> &'static str {
         match self {
             Self::Engine => "order of the engine",
@@ -60,8 +60,8 @@ pub fn path(recording: &Recording) -> Vec<PathStep> {
     path
 }
 
-/// For each of [`Recording::calls`] in which the host waits: the operation whose end let it go on. Of the operations that
-/// ended during the call it is the last, among those of its stream if the call names one.
+/// For each of [`Recording::calls`] in which the host waits: the operation whose end let it continue. It is the last operation that ended during the
+/// call, in the call's stream if the call names one.
 pub fn released_by(recording: &Recording) -> Vec<Option<usize>> {
     let ends = Ends::of(recording);
     let calls = recording.calls.iter();
@@ -113,7 +113,7 @@ impl<'a> Ends<'a> {
 struct Predecessors<'a> {
     recording: &'a Recording,
     ends: Ends<'a>,
-    /// Of each operation.
+    /// One entry per operation.
     in_stream: Vec<Option<usize>>,
     events: BTreeMap<usize, Vec<usize>>,
     host: BTreeMap<usize, usize>,

@@ -1,4 +1,4 @@
-//! Which recordings are shown together: those of the same part and variant in one file, or in two.
+//! Recordings that are shown together: those of the same part and variant in one file, or in two.
 
 use crate::analysis::facts::Facts;
 use chapter_results::Results;
@@ -24,7 +24,7 @@ pub struct VariantTimeline<'a> {
     pub part: &'a str,
     /// The question that it answers; may be empty.
     pub question: &'a str,
-    /// What programs know the variant by.
+    /// The variant's identifier.
     pub id: &'a str,
     /// The variant.
     pub variant: &'a str,
@@ -49,7 +49,7 @@ pub struct Drawn<'a> {
     pub facts: Option<&'a Facts>,
 }
 
-/// What one variant of a part did.
+/// The actions of one variant of a part.
 #[derive(Clone, Debug)]
 pub struct VariantFigure<'a> {
     /// The part.
@@ -200,7 +200,7 @@ mod tests {
     }
 
     #[test]
-    fn variants_of_one_name_are_told_apart() {
+    fn variants_of_one_name_are_distinguished() {
         let timelines = || vec![("depth-first", three_way()), ("depth-first", three_way())];
         let a = results(TimeSource::Modelled, timelines());
         let b = results(TimeSource::Measured, timelines());

@@ -19,7 +19,7 @@ use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What the page knows.
+/// The data of the page.
 #[derive(Serialize)]
 struct HtmlPage<'a> {
     title: &'a str,
@@ -81,7 +81,7 @@ struct CallRow<'a> {
     enqueued: Option<i64>,
     /// Whether the host waits in it.
     waits: bool,
-    /// The operation whose end let the host go on.
+    /// The operation whose end let the host continue.
     released_by: Option<usize>,
 }
 

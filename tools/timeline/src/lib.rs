@@ -1,4 +1,4 @@
-//! Timelines of runs: what they say, and how they are shown. It knows recordings, not CUDA.
+//! Timelines of runs: what they say, and how they are shown. It depends on recordings only, not on CUDA.
 //!
 //! - [`analysis`]: what overlapped, where nothing ran, what ran one after the other and likely why.
 //! - [`svg`], [`html`]: the forms in which they are drawn; a third is [`chapter_trace`], whose rows they share.

@@ -14,7 +14,7 @@ pub fn overlapped(recording: &Recording) -> Vec<Span> {
     union(common)
 }
 
-/// Which share of the whole that is: 0 when one engine worked at a time.
+/// Its share of the whole: 0 when one engine worked at a time.
 pub fn overlapped_share(recording: &Recording) -> f64 {
     let makespan = recording.makespan().as_nanos() as f64;
     if makespan == 0.0 {

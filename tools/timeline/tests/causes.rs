@@ -40,7 +40,7 @@ fn call(name: &str, thread: u64, start: i64, end: i64) -> Option<TimedHostCall> 
     })
 }
 
-/// Both operations were asked for at these times.
+/// Both operations were enqueued at these times.
 fn called(first: (i64, i64), second: (i64, i64)) -> Facts {
     let operation = |(start, end)| OperationFacts {
         call: call("cuLaunchKernel", 1, start, end),

@@ -1,5 +1,5 @@
-//! The page as text: it needs nothing from elsewhere, and nothing in a file can become part of its markup. What it does is
-//! tested in a browser.
+//! The page as text: it needs nothing from elsewhere, and nothing in a file can become part of its markup. Its behaviour is tested in a
+//! browser.
 
 #[path = "../src/testing.rs"]
 #[allow(dead_code, missing_docs)]

@@ -1,4 +1,4 @@
-//! Where things stand in a chart: a row per engine, stream and host thread, with as many lanes as it takes for nothing to
+//! The layout of a chart: a row per engine, stream and host thread, with as many lanes as it takes for nothing to
 //! lie upon anything else.
 
 use chapter_results::intervals::{Engine, Recording, Span};
@@ -29,13 +29,13 @@ pub struct LaneEntry {
 /// A row of a chart.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ChartRow {
-    /// What it is a row of.
+    /// The subject of the row.
     pub kind: Kind,
     /// The engine's, the stream's or the thread's name.
     pub name: String,
     /// How many lanes it has; at least one.
     pub lanes: usize,
-    /// What stands in it, in order of the starts.
+    /// Its items, in order of their starts.
     pub places: Vec<LaneEntry>,
 }
 

@@ -110,7 +110,7 @@ type RowIds = (u32, u32);
 /// A slice: start and end in nanoseconds.
 type Slice = (u64, u64);
 
-/// Everything that the format asks of events together.
+/// All rules of the format about several events together.
 #[derive(Default)]
 struct Checked {
     threads: BTreeMap<RowIds, String>,

@@ -1,4 +1,4 @@
-//! What is measured and claimed of images.
+//! Measurements and claims of the part `images`.
 
 mod known;
 

@@ -1,4 +1,4 @@
-//! What is measured, compared and claimed of the part.
+//! Measurements, comparisons and claims of the part.
 
 pub mod images;
 mod patches;

@@ -49,7 +49,7 @@ fn main() -> Result<()> {
     dsmem.allow_dynamic_shared_bytes(SHARED)?;
     let one = Stream::new(StreamFlags::DEFAULT, None)?; //                cuStreamCreateWithPriority
     let two = Stream::new(StreamFlags::DEFAULT, None)?;
-    // Of the row and the term (every second term is 0), and of the column and the term.
+    // Functions of the row and the term (every second term is 0), and of the column and the term.
     let a = |i: usize| ((i / (LINES * TERMS) % 3 + i % LINES) * (i / LINES % 2)) as f32;
     let a: Vec<f32> = (0..BATCHES * A_LEN).map(a).collect();
     let b: Vec<f32> = (0..TERMS * WIDTH).map(|i| (i % WIDTH % 5 + i / WIDTH % 2) as f32).collect();

@@ -1,4 +1,4 @@
-//! What is measured and claimed of size.
+//! Measurements and claims of the part `size`.
 
 use super::matrices::{Answers, left, needed, right, shape, threads};
 use crate::shape::Shape;
@@ -18,7 +18,7 @@ const INVALID_SIZE: &str = "CUDA_ERROR_INVALID_CLUSTER_SIZE";
 const NEIGHBOURS: &str = "the model merges requests for the same line within a cluster. An H200 merges those of neighbours that are in \
      no cluster, too, and takes as long for the tiles that are shared as for all";
 
-/// The product, and what it must be.
+/// The product, and its expected value.
 struct CheckedProduct {
     product: Product,
     answers: Answers,

@@ -1,4 +1,4 @@
-//! What is measured and claimed of tiles.
+//! Measurements and claims of the part `tiles`.
 
 use super::matrices::{Answers, left, needed, right, shape, threads};
 use crate::shape::Shape;
@@ -11,7 +11,7 @@ use examples_host::prelude::*;
 /// Blocks of a cluster.
 const CLUSTER: u32 = 4;
 
-/// The product, and what it must be.
+/// The product, and its expected value.
 struct CheckedProduct {
     product: Product,
     answers: Answers,

@@ -15,7 +15,7 @@ pub struct CheckedRounds<'s> {
     pub rounds: Rounds<'s>,
     pub took: Vec<[Duration; PHASES]>,
     pub phases: Phases,
-    /// The phases of the last run are to be noted.
+    /// Whether to record the phases of the last run.
     pub ran: bool,
     expected: ExpectedValues,
 }

@@ -78,7 +78,7 @@ pub fn expect_settled(
     }
 }
 
-/// The copies that ran in so many rounds are those of a log: no choice is missing there. Which of the runs was recorded is not known,
+/// The copies that ran in this many rounds are those of a log: no choice is missing there. Which of the runs was recorded is not known,
 /// and each has its log.
 pub fn expect_as_run(
     part: &mut Part,

@@ -15,7 +15,7 @@ pub struct Regret<const P: usize, const F: usize> {
 }
 
 impl<const P: usize, const F: usize> Regret<P, F> {
-    /// Of all runs, in which the variants took turns: the fixed choices, the controller, the replay.
+    /// One entry per run, in which the variants alternated: the fixed choices, the controller, the replay.
     pub fn of(runs: &[[Duration; P]]) -> Self {
         let least = |variant: usize, phase: usize| {
             let own = runs.iter().skip(variant).step_by(F + 2);

@@ -1,4 +1,4 @@
-//! What is claimed of the regret, and its table.
+//! Claims about the regret, and its table.
 
 use super::regret::Regret;
 use examples_host::prelude::*;
@@ -8,10 +8,10 @@ use std::time::Duration;
 /// What must be at stake, as a share of the time, for a controller to pay.
 const WORTH_IT: f64 = 0.05;
 
-/// Prints what the phases took with each variant, and the bound of each phase; claims that the controller's regret is at most
-/// 5 %, that it beats the fixed choices, that on the model its telemetry takes at most 1 % of the time, and that it is not
-/// faster than the bound. Of `at_stake`, the share of the time that the best fixed choice is predicted to lose, the controller
-/// gains half, but no more than 5 % are asked for. Where less than 5 % is at stake, nothing is claimed.
+/// Prints what the phases took with each variant, and the bound of each phase; claims that the controller's regret is at most 5 %, that it beats the
+/// fixed choices, that on the model its telemetry takes at most 1 % of the time, and that it is not faster than the bound. `at_stake` is the
+/// predicted loss of the best fixed choice, as a share of the time. The controller must gain half of it, or 5 % if that is less. Where less than 5 %
+/// is at stake, nothing is claimed.
 pub fn expect_regret<const P: usize, const F: usize>(
     part: &mut Part,
     regret: &Regret<P, F>,

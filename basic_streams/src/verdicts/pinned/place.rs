@@ -50,7 +50,7 @@ impl CopyTimes {
     }
 }
 
-/// Of a smaller copy, little more than its start is timed.
+/// The time of a smaller copy is little more than the time of its start.
 const SMALLEST_TO_RANK: usize = 1 << 20;
 
 /// Notes the times of a copy.

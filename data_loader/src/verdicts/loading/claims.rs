@@ -6,7 +6,7 @@ use examples_host::intervals::{Span, total, union};
 use examples_host::prelude::*;
 use std::collections::HashSet;
 
-/// By how much, as a share of the time, the idle time may differ from the prediction.
+/// The allowed difference between idle time and prediction, as a share of the time.
 const TOLERANCE: f64 = 0.05;
 
 /// The share of the time from the first kernel's start to the last one's end in which no kernel ran.

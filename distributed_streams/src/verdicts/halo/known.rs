@@ -26,7 +26,7 @@ impl CheckedGrid {
     }
 }
 
-/// The uncut grid after so many steps, with the kernel's operations in the kernel's order.
+/// The uncut grid after this many steps, with the kernel's operations in the kernel's order.
 fn steps_on_the_cpu(rows: usize, width: usize, steps: usize) -> Vec<f32> {
     let mut grid = vec![0.0; (rows + 2) * width];
     DATA.fill_f32(0, &mut grid[width..(rows + 1) * width]);

@@ -1,4 +1,4 @@
-//! The batch, and what must come out of the last stage.
+//! The batch, and the expected results.
 
 use crate::pipeline::stage::Stages;
 use anyhow::Result;

@@ -1,3 +1,3 @@
-//! What is measured, compared and claimed of each part.
+//! Measurements, comparisons and claims of each part.
 
 pub mod two_ways;

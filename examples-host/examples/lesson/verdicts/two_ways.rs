@@ -1,4 +1,4 @@
-//! What is measured and claimed of two-ways.
+//! Measurements and claims of the part `two-ways`.
 
 use crate::two_ways::CopiesBothWays;
 use cuda_host::prelude::*;

@@ -41,7 +41,7 @@ impl Workload for CopyIn {
     }
 }
 
-/// What is claimed of the work when the second variant copies as often as `times` says, which counts the calls.
+/// The claim about the work when the second variant copies as often as `times` says, which counts the calls.
 fn claimed(mut times: impl FnMut(usize) -> usize) -> String {
     let device = Device::open(Choice::Software).unwrap();
     let options = Options {

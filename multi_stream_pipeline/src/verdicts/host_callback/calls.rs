@@ -13,9 +13,9 @@ const DATA: Batch = Batch::new(100);
 /// The pipeline, and the functions of its runs.
 pub struct Calls {
     pub pipeline: CallbackPipeline,
-    /// Of the present run.
+    /// The failures of the current run.
     pub function: Arc<CallbackState>,
-    /// Of each run so far, and who called it.
+    /// One entry per run so far, with the calling thread.
     runs: Vec<(&'static str, Arc<CallbackState>)>,
     /// Whether the functions were called in order, for each run that was checked.
     pub in_order: Vec<bool>,
@@ -67,7 +67,7 @@ pub fn fetch(of: &mut Calls, i: usize, stream: &Stream) -> Result<()> {
     Ok(slot.landed.record(stream)?)
 }
 
-/// What comes after the function: the chunk goes back, and a kernel works on it.
+/// The work after the function: a copy returns the chunk, and a kernel works on it.
 pub fn next_stage(of: &mut Calls, i: usize, stream: &Stream) -> Result<()> {
     let CallbackPipeline { kernels, results, chunks, ring, .. } = &mut of.pipeline;
     let (slot, mut result) = (&ring[i % ring.len()], results.index(chunks[i].clone()));

@@ -32,7 +32,7 @@ pub struct NotANumber {
 }
 
 impl CallbackState {
-    /// Works on a chunk. After a failure it does nothing: the stream goes on, and calls it for the later chunks too.
+    /// Works on a chunk. After a failure it does nothing: the stream continues, and calls it for the later chunks too.
     pub fn call(&self, chunk: usize, data: &mut [f32]) {
         if self.failed.get().is_some() {
             return;

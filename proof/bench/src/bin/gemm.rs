@@ -3,8 +3,8 @@
 //! For each shape every product is checked, element by element; then all are timed in turn, several launches between two events. Exit code 1
 //! when an element is wrong, or when at 8192 x 8192 x 8192 a kernel reaches less of cuBLAS's rate than it is to reach on an H200.
 //!
-//! Tensor cores at full speed take all the power that a board may draw, and it lowers its clock for that some tens of milliseconds later. In short bursts,
-//! who comes behind cuBLAS pays for it: on an H200 the same kernel then took 2.29 instead of 2.10 ms, and cuBLAS, behind others, 1.29 instead
+//! Tensor cores at full speed take all the power that a board may draw, and some tens of milliseconds later the board lowers its clock. In short
+//! bursts, the kernel after cuBLAS is slower: on an H200 the same kernel then took 2.29 instead of 2.10 ms, and cuBLAS, behind others, 1.29 instead
 //! of the 1.44 ms that it takes for long. So each runs for [`SETTLING`] before it is timed, and is timed at the clock that it has earned.
 
 use anyhow::{Context as _, Result, ensure};
@@ -42,7 +42,7 @@ const SHAPES: [([usize; 4], usize); 4] = [
 const ROUNDS: usize = 5;
 /// How long a contestant runs before it is timed, until the board's clock is the one for its power.
 const SETTLING: Duration = Duration::from_millis(400);
-/// At the first shape: what each kernel is to reach of cuBLAS's rate.
+/// At the first shape: the share of cuBLAS's rate that each kernel must reach.
 const LEAST: [(&str, f64); 2] = [("mma.sync, wide", 0.65), ("wgmma, clusters of 2", 0.9)];
 
 type Create = unsafe extern "C" fn(*mut *mut c_void, sys::CUstream) -> c_int;
@@ -286,7 +286,7 @@ fn operands<'l>(
     })
 }
 
-/// The median time of each contestant's launch in µs; who begins changes from round to round.
+/// The median time of each contestant's launch in µs; the first contestant changes from round to round.
 fn time<'l>(
     work: &mut GemmOperands<'l>,
     contestants: &[Contestant<'l>],

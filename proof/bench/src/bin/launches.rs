@@ -3,7 +3,7 @@
 //!
 //! Both loops launch the same kernel with the same parameters on the same stream, alternating, 20,000 launches each;
 //! a batch is short enough never to fill the driver's queue. Exit code 1 above [`ALLOWED`]. Then both once more while
-//! the calls are observed, as the examples' are: counted, and passed on. What that costs is printed and not judged.
+//! the calls are observed, as the examples' are: counted, and passed on. The cost is printed and not judged.
 
 use anyhow::{Context as _, Result, ensure};
 use bench::{median, open};

@@ -97,7 +97,7 @@ impl Line {
         self.limit().is_none_or(|limit| self.outside() <= limit)
     }
 
-    /// Whether the measurement cannot tell the two apart.
+    /// Whether the measurement cannot distinguish the two.
     fn ties_with(&self, other: &Self) -> bool {
         let apart = (self.middle - other.middle).abs();
         apart <= self.spread * self.middle + other.spread * other.middle
@@ -112,7 +112,7 @@ impl Line {
     }
 }
 
-/// What one side did and the other did not.
+/// The actions of only one side.
 fn other_work(timed: &ComparedTime, side: &str) -> UsageError {
     let ComparedTime {
         part,
@@ -191,7 +191,7 @@ impl Comparison {
         found
     }
 
-    /// Of each group with several variants: whether the model ranks them as the measurement does.
+    /// For each group with several variants: whether the model ranks them as the measurement does.
     pub fn rankings(&self) -> Vec<[String; 4]> {
         let contradictions = self.contradictions();
         let mut rows = Vec::new();

@@ -46,7 +46,7 @@ impl fmt::Debug for Code {
     }
 }
 
-/// Calls a driver function and gives back its code.
+/// Calls a driver function and returns its code.
 #[macro_export]
 macro_rules! cu {
     ($name:ident($($argument:expr),* $(,)?)) => {{

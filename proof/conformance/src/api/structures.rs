@@ -104,7 +104,7 @@ pub struct MemsetNodeParams {
     pub to: Address,
     /// Bytes from one row to the next.
     pub pitch: usize,
-    /// What each element becomes.
+    /// The result of each element.
     pub value: u32,
     /// 1, 2 or 4 bytes.
     pub element_bytes: u32,
@@ -193,7 +193,7 @@ pub struct TextureDesc {
     pub filter: u32,
     /// `CU_TRSF_READ_AS_INTEGER` and its kin.
     pub flags: u32,
-    /// Of anisotropic filters and mipmapped arrays.
+    /// For anisotropic filters and mipmapped arrays.
     pub levels: [u32; 5],
     /// The colour outside.
     pub border: [f32; 4],
@@ -285,7 +285,7 @@ pub struct Memcpy3D {
 pub struct MemAllocNodeParams {
     /// Where the memory is.
     pub properties: MemPoolProps,
-    /// Who else may access it.
+    /// The other devices that may access it.
     pub access: *const MemAccessDesc,
     /// How many of them there are.
     pub access_count: usize,

@@ -35,7 +35,7 @@ pub const RULES: &[Rule] = &[
 
 const HOST: u32 = 1;
 const DEVICE: u32 = 2;
-/// So much that no allocator rounds up to more.
+/// A size that no allocator rounds up.
 const LARGE: usize = 32 << 20;
 
 fn flat(from: Address, to: Address, pitch: usize, width: usize, height: usize) -> Memcpy2D {

@@ -186,7 +186,7 @@ fn rows_must_fit_into_the_pitch(scene: &mut Scene) -> Outcome {
 }
 
 fn rectangles_must_stay_inside(scene: &mut Scene) -> Outcome {
-    /// So much that no allocator rounds up to more.
+    /// A size that no allocator rounds up.
     const LARGE: usize = 32 << 20;
     let (sent, plane) = (numbers(15), scene.device(LARGE)?);
     let mut copy = five_by_three(sent.as_ptr() as usize, plane);

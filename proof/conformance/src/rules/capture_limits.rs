@@ -114,7 +114,7 @@ impl Capture {
 /// A call in the middle of a capture, and its name.
 pub(super) type CallDuringCapture = (&'static str, fn(&Capture) -> Code);
 
-/// Makes each call in a capture of its own, which goes on if the call has to succeed, and else is invalidated.
+/// Makes each call in a capture of its own, which continues if the call has to succeed, and else is invalidated.
 pub(super) fn each_gives(
     scene: &Scene,
     modes: &[u32],

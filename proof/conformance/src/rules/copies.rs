@@ -138,7 +138,7 @@ fn null_on_the_host_is_refused(scene: &mut Scene) -> Outcome {
     Ok(())
 }
 
-/// So much that no allocator rounds up to more than twice of it.
+/// A size that no allocator rounds up to more than its double.
 const LARGE: usize = 32 << 20;
 
 fn copies_must_stay_inside_to(scene: &mut Scene) -> Outcome {

@@ -57,7 +57,7 @@ fn data(attempt: &'static Try) -> *mut c_void {
     std::ptr::from_ref(attempt).cast_mut().cast()
 }
 
-/// The code that `what` gets inside a host function of another stream than its own.
+/// The code that `what` gets inside a host function of a stream other than its own.
 fn inside(scene: &Scene, what: fn(&Try) -> Code) -> Outcome<Code> {
     let (stream, attempt) = (scene.non_blocking()?, attempt(scene, what)?);
     ok!(cuLaunchHostFunc(stream, Some(try_it), data(attempt)));

@@ -198,7 +198,7 @@ fn pitch_of_nothing_is_refused(_: &mut Scene) -> Outcome {
 }
 
 fn freed_memory_cannot_be_copied(_: &mut Scene) -> Outcome {
-    // So large that the allocator gives the pages back.
+    // A size at which the allocator returns the pages to the system.
     let bytes = 64 << 20;
     let address = allocate(bytes)?;
     ok!(cuMemFree_v2(address));

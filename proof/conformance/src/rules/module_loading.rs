@@ -110,7 +110,7 @@ fn file_loads_as_data_does(scene: &mut Scene) -> Outcome {
 }
 
 fn unloaded_module_is_gone(scene: &mut Scene) -> Outcome {
-    /// So much that its memory is an allocation of its own.
+    /// A size at which the memory is an allocation of its own.
     const TEXT: &str = ".visible .global .align 4 .b8 large[67108864];";
     let module = scene.load(&format!("{HEADER}{TEXT}"))?;
     let (name, mut address, mut bytes) = (c_string("large"), 0, 0);

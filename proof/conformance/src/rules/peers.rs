@@ -132,7 +132,7 @@ fn copies_between_contexts(scene: &mut Scene) -> Outcome {
 }
 
 fn copies_between_contexts_stay_inside(scene: &mut Scene) -> Outcome {
-    /// So much that no allocator rounds up to more.
+    /// A size that no allocator rounds up.
     const LARGE: usize = 32 << 20;
     let (from, to, own) = (scene.device(LARGE)?, scene.device(LARGE)?, scene.context);
     let end = LARGE as u64 - 32;

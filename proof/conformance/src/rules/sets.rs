@@ -118,7 +118,7 @@ fn pageable_memory_is_not_set(scene: &mut Scene) -> Outcome {
 }
 
 fn sets_must_stay_inside(scene: &mut Scene) -> Outcome {
-    /// So much that no allocator rounds up to more.
+    /// A size that no allocator rounds up.
     const LARGE: usize = 32 << 20;
     let address = scene.device(LARGE)?;
     gives!(

@@ -328,7 +328,7 @@ fn all_functions_compute_on_the_gpu() -> Result<()> {
     Ok(())
 }
 
-/// Of `f32` to `f64`, in units of the last place.
+/// Error from `f32` to `f64`, in units of the last place.
 #[test]
 fn functions_of_f32_are_near_those_of_f64() {
     let mut worst: Vec<(&str, f64)> = Vec::new();

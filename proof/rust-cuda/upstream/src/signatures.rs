@@ -599,7 +599,7 @@ functions! {
     }
 }
 
-// Those with a type parameter, unsafe, and the types to compare them for.
+// The unsafe functions with a type parameter, and the types to compare them for.
 generic_functions! {
     warp {
         warp_reduce<T: WarpReduceValue>(mask: u32, value: T, op: WarpReductionOp) -> T, [u32 i32];

@@ -315,7 +315,7 @@ pub const BY_VERSION: &[(&str, &str, &str)] = &[
 /// What [`AMPERE`] uses.
 pub const AMPERE_NAMES: &str = "use cuda_std::extensions::{async_copy, mbarrier::Mbarrier, mma};\n";
 
-/// What there is from sm_80 on.
+/// The functions from sm_80 on.
 pub const AMPERE: &[InstructionCase] = &[
     (
         "{ Mbarrier::at(SharedPtr::at(a)).init(3); a }",
@@ -370,7 +370,7 @@ pub const AMPERE: &[InstructionCase] = &[
     ("mma::pack_bf16(f, 1.0)", "cvt.rn.bf16x2.f32"),
 ];
 
-/// What is another instruction from sm_90 on.
+/// The functions with another instruction from sm_90 on.
 pub const BEFORE_HOPPER: &[InstructionCase] = &[(
     "{ Mbarrier::at(SharedPtr::at(a)).wait_parity(0); a }",
     "mbarrier.test_wait.parity.shared.b64",
@@ -379,7 +379,7 @@ pub const BEFORE_HOPPER: &[InstructionCase] = &[(
 /// What [`HOPPER`] uses besides.
 pub const HOPPER_NAMES: &str = "use cuda_std::extensions::{bulk, cluster, fence, tensor_map};\n";
 
-/// What there is from sm_90 on.
+/// The functions from sm_90 on.
 pub const HOPPER: &[InstructionCase] = &[
     (
         "{ Mbarrier::at(SharedPtr::at(a)).arrive_expect_tx(16); a }",
@@ -478,7 +478,7 @@ pub const HOPPER: &[InstructionCase] = &[
 /// What [`HOPPER_ALONE`] uses besides.
 pub const HOPPER_ALONE_NAMES: &str = "use cuda_std::extensions::{registers, wgmma};\n";
 
-/// What there is on sm_90a and nowhere else.
+/// The functions of sm_90a alone.
 pub const HOPPER_ALONE: &[InstructionCase] = &[
     (
         "{ tensor_map::acquire(p.cast()); a }",

@@ -3,7 +3,7 @@
 use cuda_std::extensions::cluster::{self, ClusterPtr};
 use cuda_std::extensions::{bulk, fence};
 
-/// As `mbarriers` asks, by the form that may sleep.
+/// As `mbarriers`, but with the form of the wait that may sleep.
 #[kernel]
 pub unsafe fn phases(out: *mut u32, input: &[u32]) {
     let barrier = Mbarrier::at(SharedPtr::new(shared_array![u64; 1]));

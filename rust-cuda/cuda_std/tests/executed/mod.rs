@@ -22,7 +22,7 @@ type ExpectedValue = fn(u32) -> u32;
 /// A kernel, its blocks, its parameters' number, and the outcome.
 type KernelCase = (&'static str, u32, bool, ExpectedValue);
 
-/// What [`AMPERE`] is to do.
+/// The expected results of [`AMPERE`].
 pub const ON_AMPERE: &[KernelCase] = &[
     ("named_barriers", 1, true, |i| {
         if i < 32 { 0 } else { 100 + i - 32 }
@@ -40,7 +40,7 @@ pub const ON_AMPERE: &[KernelCase] = &[
     ("upstream_copies", 1, true, |i| 100 + 63 - i + 100 + i + 32),
 ];
 
-/// What [`HOPPER`] is to do.
+/// The expected results of [`HOPPER`].
 pub const ON_HOPPER: &[KernelCase] = &[
     ("phases", 1, true, |i| 100 + i + 3),
     ("bulk_copies", 1, false, |i| 100 + i + 1),

@@ -1,6 +1,6 @@
 //! What a call of the driver does, as far as the order, the amount and the time of work are concerned.
 
-/// A stream's handle as the program passed it, with the default streams told apart: 1 is `CU_STREAM_LEGACY`, 2
+/// A stream's handle as the program passed it, with the default streams distinguished: 1 is `CU_STREAM_LEGACY`, 2
 /// `CU_STREAM_PER_THREAD`, which means another stream on each thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct StreamHandle(pub usize);
@@ -30,7 +30,7 @@ pub enum Copied {
     Unified,
 }
 
-/// What a call does.
+/// The action of a call.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Action {
     /// A kernel is enqueued.

@@ -36,7 +36,7 @@ pub struct Call {
     pub action: Action,
 }
 
-/// Who is shown the calls. The functions run on the thread that calls, between the program and the driver.
+/// The observer of the calls. The functions run on the thread that calls, between the program and the driver.
 pub trait Observer: Sync {
     /// A call of a stream's operation is about to be made.
     fn before(&self, _call: &Call) {}
@@ -63,7 +63,7 @@ pub fn start(observer: &'static dyn Observer) {
     }
 }
 
-/// Tells the observer a stream's name.
+/// Reports a stream's name to the observer.
 fn tell_name(stream: StreamHandle, name: &str) {
     if let Some(observer) = OBSERVER.get() {
         observer.named(stream, name);
@@ -83,8 +83,8 @@ pub fn unobserved<R>(body: impl FnOnce() -> R) -> R {
     body()
 }
 
-/// Makes a call, and shows it. `action` is asked before the call, and again after it where the driver stores what it has
-/// made.
+/// Makes a call, and shows it. `action` is called before the call, and again after it where the driver stores the new
+/// object.
 #[inline]
 fn pass(
     name: &'static str,

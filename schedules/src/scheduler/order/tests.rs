@@ -15,7 +15,7 @@ fn copies_have_their_streams_and_a_kernel_follows_what_it_waits_for() {
     assert_eq!(order.add(&[input], &[x]), placed(0, &[]));
     assert_eq!(order.add(&[x], &[y]), placed(1, &[0]));
     assert_eq!(order.add(&[x], &[z]), placed(2, &[0]));
-    // Of the two streams that end with a task that it waits for, the first: only the other one has to be waited for.
+    // Two streams end with a task that it waits for. It goes to the first of them, and has to wait only for the other one.
     assert_eq!(order.add(&[y, z], &[z]), placed(1, &[2]));
     assert_eq!(order.add(&[z], &[output]), placed(3, &[3]));
     // Both readers of x, and what is known of them already.

@@ -1,4 +1,4 @@
-//! What is claimed of the schedules' times, calls and lines, and of their order.
+//! Claims about the schedules' times, calls and lines, and their order.
 
 use super::order_calls::OrderCalls;
 use crate::pipeline::work::ChunkBuffers;

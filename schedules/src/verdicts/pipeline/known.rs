@@ -1,4 +1,4 @@
-//! The chunks, what must come out of them, and the operations that are timed without the others.
+//! The chunks, the expected results, and the operations that are timed without the others.
 
 use crate::pipeline::work::{BufferSet, ChunkBuffers, LEFT, RIGHT, SHARE};
 use crate::pipeline::{SLOTS, Streams};

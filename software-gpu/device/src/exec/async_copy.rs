@@ -18,7 +18,7 @@ pub(super) struct Transfer {
     pub bytes: u32,
     /// The cycle at which the hardware would be done.
     pub ready: u64,
-    /// The phase of the block in which it was asked for; see [`Ahead`].
+    /// The phase of the block in which it was issued; see [`Ahead`].
     pub phase: u32,
 }
 
@@ -39,9 +39,9 @@ impl Transfer {
     }
 }
 
-/// What a block has asked for by `cp.async`, and has not waited for before its next barrier: that comes while it computes.
+/// The copies that a block has issued by `cp.async` and has not waited for before its next barrier: they overlap with its computation.
 ///
-/// A ring of stages works this way. What is waited for in a later phase than it was asked for has been on its way meanwhile: only
+/// A ring of stages works this way. What is waited for in a later phase than it was requested has been on its way meanwhile: only
 /// its latency can hold the block up, [`Transfer::ready`], and the width of the way, which counts over the block's whole life.
 /// Copies that complete on an mbarrier object are not counted here.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,7 +54,7 @@ pub(super) struct Ahead {
 }
 
 impl Ahead {
-    /// A copy is asked for.
+    /// Records a copy that was issued.
     pub fn ask(&mut self, transfer: &Transfer) {
         self.read += u64::from(transfer.source_bytes);
         self.shared += u64::from(transfer.bytes);
@@ -172,7 +172,7 @@ impl WarpCopies {
     }
 }
 
-/// What happens to an mbarrier object when a copy is done.
+/// The effect of a completed copy on an mbarrier object.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Completion {
     /// This number of bytes has arrived: `.mbarrier::complete_tx::bytes`.
@@ -228,7 +228,7 @@ mod tests {
     }
 
     #[test]
-    fn only_what_was_asked_for_before_the_last_barrier_came_ahead() {
+    fn only_copies_issued_before_the_last_barrier_arrive_ahead() {
         let mut ahead = Ahead::default();
         let copy = |phase| Transfer {
             source_bytes: 12,

@@ -1,4 +1,14 @@
-//! A thread block: its warps take turns on one host thread and meet at barriers.
+//! A thread block: its warps take turns on one host thread and synchronise at barriers.
+//!
+//! A warp runs until it waits, has executed [`TURN`] basic blocks, or has reached its limit of cycles. Warps of a block alone run in
+//! order of their numbers; warps of blocks that run at the same time run in order of their clocks ([`Worker::turn`]). Both orders are
+//! the same in every run.
+//!
+//! Invariants:
+//!
+//! - `alive` is the number of threads that have not exited, `running` the number of warps with such threads.
+//! - Bit i of `arrived_at` is set exactly while threads have arrived at barrier i that has not completed since.
+//! - A barrier completes when `expected` threads have arrived, or all threads alive if `expected` is 0. So an exit can complete it, too.
 
 use std::rc::Rc;
 
@@ -42,12 +52,12 @@ pub(super) struct Worker<'g> {
     alive: u32,
     /// Some have exited since the barriers were last looked at: others may have waited for them.
     exited: bool,
-    /// Threads have arrived at the cluster's barrier, or exited, since this was last asked.
+    /// Threads have arrived at the cluster's barrier, or exited, since the last call of this function.
     cluster_event: bool,
     _shared: Vec<u128>,
 }
 
-/// Who has arrived at a barrier.
+/// The threads that have arrived at a barrier.
 #[derive(Clone, Copy, Default)]
 struct Barrier {
     /// Threads that have arrived since the barrier was last complete.
@@ -138,7 +148,7 @@ impl<'g> Worker<'g> {
         self.cx.shared
     }
 
-    /// What the device's memory takes.
+    /// The latencies of the device's memory.
     pub fn latencies(&self) -> Latencies {
         self.cx.latencies()
     }
@@ -162,6 +172,7 @@ impl<'g> Worker<'g> {
         self.cx.cluster.start();
         self.start(rank);
         while !self.is_done() {
+            // A round in which no warp could run is a deadlock: only other warps of the block can release these.
             let mut progress = false;
             for index in 0..self.warps.len() {
                 if self.warps[index].is_ready() {
@@ -200,6 +211,7 @@ impl<'g> Worker<'g> {
         let ready = ready.filter(|(_, warp)| warp.is_ready());
         match ready.min_by_key(|(_, warp)| warp.cycles()) {
             Some((index, warp)) => {
+                // The earliest warp runs first, so that blocks see each other's writes in the order of modelled time.
                 let limit = warp.cycles() + quantum;
                 self.run_warp(index, limit)
             }
@@ -218,8 +230,9 @@ impl<'g> Worker<'g> {
         self.running == 0
     }
 
-    /// What the block has cost.
+    /// The cost of the block.
     pub fn cost(&self) -> BlockCost {
+        // The slowest warp determines the latency. The busiest unit may take longer: `phases` compares the two.
         let slowest = self.warps.iter().max_by_key(|warp| warp.cycles());
         let (cycles, saving) = slowest.map_or((0, 0), |warp| (warp.cycles(), warp.saving()));
         let handed = self.cx.grid.kernel.program.copies_asynchronously;
@@ -227,7 +240,7 @@ impl<'g> Worker<'g> {
         self.phases.block(self.cx.cost, self.cx.ahead, end, handed)
     }
 
-    /// Whether the cluster's barrier may have become complete since this was last asked.
+    /// Whether the cluster's barrier may have become complete since the last call of this function.
     pub fn take_cluster_event(&mut self) -> bool {
         std::mem::take(&mut self.cluster_event)
     }
@@ -241,11 +254,14 @@ impl<'g> Worker<'g> {
         let exited = before - warp.alive();
         self.alive -= exited;
         self.exited |= exited > 0;
+        // A turn that only tested mbarrier objects without success is no progress. When every warp of the cluster has done nothing else
+        // for long enough, the threads wait for an arrival that never happens.
         let in_vain = self.cx.in_vain && matches!(stop, Stop::Turn);
         if self.cx.cluster.turn_ended(in_vain) {
             return Err(self.deadlock());
         }
         match stop {
+            // Threads may have exited: a barrier that waited for them alone is complete now.
             Stop::Turn => self.complete_barriers(None),
             Stop::Arrived => self.arrive(index),
             Stop::ClusterArrived => {}
@@ -281,6 +297,7 @@ impl<'g> Worker<'g> {
         cx.block = cx.grid.block_index(rank);
         cx.block_rank = rank;
         cx.cost = BlockCost::default();
+        // `touched` takes as many blocks as the device has multiprocessors as one group in time.
         let together = u64::from(cx.grid.multiprocessors.max(1));
         cx.touches.begin(rank / together);
         cx.ahead = Ahead::default();
@@ -304,7 +321,7 @@ impl<'g> Worker<'g> {
         self.alive = self.warps.iter().map(Warp::alive).sum();
     }
 
-    /// Takes note of the lanes of a warp that have just arrived at a barrier.
+    /// Records the lanes of a warp that have just arrived at a barrier.
     fn arrive(&mut self, index: usize) {
         let Some(arrival) = self.warps[index].take_arrival() else {
             return;
@@ -315,10 +332,12 @@ impl<'g> Worker<'g> {
         }
         self.arrived_at |= 1 << arrival.barrier;
         let barrier = &mut self.barriers[arrival.barrier as usize];
+        // `bar.arrive` and `bar.sync` may name a number of threads. All arrivals have to name the same one.
         barrier.arrived += arrival.mask.count_ones();
         barrier.expected = arrival.expected;
         barrier.votes += arrival.votes;
         barrier.passed |= u32::from(!arrival.waits) << index;
+        // The barrier completes at the clock of its latest warp.
         if barrier.cycles <= warp.cycles() {
             (barrier.cycles, barrier.saving) = (warp.cycles(), warp.saving());
         }
@@ -353,6 +372,8 @@ impl<'g> Worker<'g> {
             watch.completed(id as u32, |warp| self.warps[warp].alive_lanes());
         }
         let end = end(&self.warps, (barrier.cycles, barrier.saving));
+        // Only a barrier at which every thread waits separates phases. Behind any other one, such as between a producer and its
+        // consumers, some warps continue, and their work overlaps with that of the others.
         let whole = barrier.passed == 0 && barrier.arrived == self.alive;
         let (cost, ahead) = (&mut self.cx.cost, &mut self.cx.ahead);
         let (latest, busy) = if whole {
@@ -366,6 +387,7 @@ impl<'g> Worker<'g> {
             if whole {
                 warp.begin_phase();
             }
+            // A warp that arrived without waiting handed data over: its next work waits for the units that it keeps busy.
             if barrier.passed >> index & 1 == 1 {
                 warp.delay(busy);
             }

@@ -19,7 +19,7 @@ pub(super) struct BytesInFlight {
 }
 
 impl BytesInFlight {
-    /// The warp goes on: of what has been counted for the block so far nothing is new.
+    /// The warp continues: of what has been counted for the block so far nothing is new.
     #[inline(always)]
     #[must_use]
     pub fn resumed(self, counted: u64) -> Self {
@@ -37,7 +37,7 @@ impl BytesInFlight {
         }
     }
 
-    /// The warp waits for all it has asked for.
+    /// The warp waits for all of its requests.
     pub fn wait(&mut self, counted: u64) {
         *self = self.with(counted);
         self.largest = self.largest.max(self.since);

@@ -1,5 +1,5 @@
-//! What the blocks of a cluster know of each other: where each block's shared memory is, and which asynchronous copies
-//! are to be announced to the mbarrier objects in it.
+//! The state that the blocks of a cluster share: the address of each block's shared memory, and the asynchronous copies that must be announced to its
+//! mbarrier objects.
 //!
 //! Addresses in `.shared::cluster` (PTX ISA, "Shared State Space"): a block's own shared memory starts at 0; that of the
 //! block with rank `r` in the cluster, the own one included, at `(r + 1) << 24`. The generic window of shared memory
@@ -110,7 +110,7 @@ impl Cluster {
     /// A warp's turn has ended; `in_vain`: with a test of an mbarrier object whose phase was not complete. Returns whether all
     /// warps of the cluster have done nothing else for so long that they never will.
     pub fn turn_ended(&self, in_vain: bool) -> bool {
-        /// Turns of one warp after another, far more than it has warps: whoever can do anything else had its turn.
+        /// The number of successive turns, far more than the cluster has warps: each warp that can make progress had its turn.
         const MOST: u32 = 1 << 16;
         let vain = if in_vain { self.vain.get() + 1 } else { 0 };
         self.vain.set(vain);

@@ -47,7 +47,7 @@ pub(super) struct Context<'g> {
     pub local_stride: u32,
     /// Where the running frame begins in each thread's local memory.
     pub local_base: u32,
-    /// Of the last barrier: how many threads voted true, and how many arrived.
+    /// For the last barrier: the number of threads that voted true, and the number that arrived.
     pub barrier_result: (u32, u32),
     /// The block's shared memory.
     pub shared: *mut u8,
@@ -90,7 +90,7 @@ pub(super) struct Context<'g> {
 }
 
 impl Context<'_> {
-    /// What the device's memory takes.
+    /// The latencies of the device's memory.
     #[inline]
     pub fn latencies(&self) -> Latencies {
         self.grid.kernel.program.latencies

@@ -68,7 +68,7 @@ impl Class {
 /// How the warps of a block depend on each other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Coupling {
-    /// Not at all: each goes on as soon as its own operands are there.
+    /// Not at all: each continues as soon as its own operands are there.
     #[default]
     Free,
     /// Asynchronous copies and mbarriers, or barriers at which some do not wait, hand data from some to others.
@@ -144,7 +144,7 @@ impl GridCost {
     }
 }
 
-/// What one PTX instruction costs: `issues` warp instructions of `class`, result ready after `latency` cycles.
+/// The cost of one PTX instruction: `issues` warp instructions of `class`, result ready after `latency` cycles.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Weight {
     pub class: Class,
@@ -154,8 +154,8 @@ pub(super) struct Weight {
     pub is_load: bool,
 }
 
-/// Latencies in cycles, after published micro-benchmarks of Hopper (rounded). Those of memory that other threads see are the
-/// profile's: [`super::latencies`].
+/// Latencies in cycles, after published micro-benchmarks of Hopper (rounded). The latencies of memory that other threads see are the profile's:
+/// [`super::latencies`].
 pub(super) mod latency {
     pub const ALU: u16 = 4;
     pub const ALU64: u16 = 6;

@@ -180,7 +180,7 @@ pub enum Fault {
         place: FaultLocation,
         /// The budget.
         budget: u64,
-        /// What the block's threads do, in lines of their own: who polls which memory, who waits where.
+        /// What the block's threads do, in lines of their own: which threads poll which memory, and where the others wait.
         threads: String,
     },
     /// All remaining threads of a block wait at barriers that will never be complete.
@@ -192,7 +192,7 @@ pub enum Fault {
         place: FaultLocation,
         /// How many wait.
         waiting: u32,
-        /// Who waits where, and for how many, in lines of their own.
+        /// Which threads wait where, and for how many, in lines of their own.
         threads: String,
     },
     /// The call stack of a thread is exhausted.
@@ -210,7 +210,7 @@ pub enum Fault {
     StackLimit {
         /// Where.
         place: FaultLocation,
-        /// What was called, as the PTX text names it.
+        /// The called function, as the PTX text names it.
         function: String,
         /// Bytes of `.local` variables on the way there, its own included.
         bytes: u32,
@@ -222,7 +222,7 @@ pub enum Fault {
     InvalidLaunch {
         /// Kernel name.
         kernel: String,
-        /// Which limit is violated.
+        /// The violated limit.
         message: String,
     },
 }

@@ -1,4 +1,8 @@
 //! A launch: blocks of a grid distributed over host cores.
+//!
+//! Blocks that may wait for each other form a *group*: the blocks of a cluster, all blocks of a cooperative grid, or else a single
+//! block. A group runs on one host thread. Host threads take chunks of groups from a counter and keep their results apart; the results
+//! are put in order of the groups at the end, so costs and findings do not depend on the number of host threads.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Mutex, PoisonError};
@@ -112,6 +116,7 @@ impl Grid<'_> {
         let blocks = u64::from(self.cluster_blocks());
         let [x, y, _] = self.clusters().map(u64::from);
         let cluster = rank / blocks;
+        // x runs fastest, as in `%clusterid` and `%cluster_ctaid` (PTX ISA, "Special Registers").
         let cluster = [cluster % x, cluster / x % y, cluster / x / y];
         let [width, height, depth] = self.cluster_extents().map(u64::from);
         let rank = rank % blocks;
@@ -189,7 +194,7 @@ pub fn execute(grid: &Grid<'_>, hold: &WriteHold<'_>) -> Result<GridCost, Fault>
     run(grid, hold, false).0
 }
 
-/// As [`execute`], and sees what the checkers want to know, up to the fault if there is one.
+/// As [`execute`], and records what the checkers need, up to the fault if there is one.
 ///
 /// For kernels whose blocks race with each other, what they touch may depend on their race.
 pub fn execute_checked(
@@ -213,12 +218,14 @@ fn run(
         (false, Some(_)) => grid.cluster_blocks().into(),
         (false, None) => 1,
     };
+    // If the order of blocks shows in the outcome, only one host thread gives the same outcome in every run.
     let threads = if grid.kernel.is_ordered() {
         1
     } else {
         grid.threads.max(1) as u64
     };
     let groups = blocks / group;
+    // Eight chunks for each host thread: the last ones then end at about the same time.
     let chunk = (groups / (threads * 8)).clamp(1, MAX_CHUNK);
     let queue = Queue {
         grid,
@@ -262,7 +269,7 @@ struct Queue<'g> {
     observations: Mutex<Observations<'g>>,
 }
 
-/// What host threads have seen.
+/// The findings of host threads.
 type Observations<'g> = (Vec<Watch<'g>>, Vec<Touches>);
 
 /// What runs blocks, one at a time or several at the same time.
@@ -298,6 +305,7 @@ impl<'g> Queue<'g> {
     fn work(&self) {
         let mut runner = None;
         loop {
+            // Relaxed is enough: the counter only hands out numbers, and the scope's end orders the results.
             let first = self.next.fetch_add(self.chunk, Ordering::Relaxed);
             if first >= self.groups {
                 break;
@@ -323,6 +331,7 @@ impl<'g> Queue<'g> {
     fn run(&self, runner: &mut Runner<'g>, first: u64) -> Result<GridCost, Fault> {
         let mut total = GridCost::default();
         for rank in first..self.groups.min(first + self.chunk) {
+            // A group below the lowest fault must still run, since it may fault as well. Those above cannot change the report.
             if rank > self.failed.load(Ordering::Relaxed) {
                 break;
             }
@@ -367,6 +376,7 @@ impl<'g> Queue<'g> {
 
 /// The cost of all blocks, or the fault of the lowest one that failed.
 fn total(mut results: Vec<(u64, Result<GridCost, Fault>)>) -> Result<GridCost, Fault> {
+    // Chunks arrive in any order. Sorted, the first fault is that of the lowest group.
     results.sort_unstable_by_key(|(first, _)| *first);
     let mut total = GridCost::default();
     for (_, result) in results {

@@ -27,7 +27,7 @@ pub(super) struct Group<'g> {
     workers: Vec<Worker<'g>>,
     clusters: Vec<Rc<Cluster>>,
     cluster_blocks: usize,
-    /// What all blocks so far have touched.
+    /// The memory that all blocks so far have accessed.
     touches: Box<Touches>,
 }
 
@@ -93,7 +93,7 @@ impl<'g> Group<'g> {
         }
     }
 
-    /// What the blocks have cost.
+    /// The cost of the blocks.
     fn costs(&mut self) -> Vec<BlockCost> {
         let mut costs = Vec::new();
         for members in self.workers.chunks_mut(self.cluster_blocks) {
@@ -112,7 +112,7 @@ impl<'g> Group<'g> {
     }
 }
 
-/// Tells the checkers of the blocks of one cluster what the turn of one of them has done that concerns the others.
+/// Reports to the checkers the blocks of one cluster what the turn of one of them has done that concerns the others.
 fn pass_on(members: &mut [Worker<'_>], turn: usize) {
     let crossings = members[turn].watch_mut().map(Watch::take_crossings);
     for crossing in crossings.into_iter().flatten() {

@@ -17,7 +17,7 @@ pub struct Latencies {
 }
 
 impl Latencies {
-    /// Those of a profile, rounded.
+    /// The latencies of a profile, rounded.
     pub fn of(profile: &Profile) -> Self {
         let profile = &profile.kernels.latency_cycles;
         let cycles = |figure: Figure| figure.value.round() as u16;

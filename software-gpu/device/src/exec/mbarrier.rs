@@ -20,14 +20,14 @@ pub(super) struct Mbarrier {
     transaction_bytes: i32,
 }
 
-/// What an operation did to the phase.
+/// The effect of an operation on the phase.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum PhaseChange {
     Incomplete,
     Complete,
 }
 
-/// Why an operation is not defined.
+/// The reason why an operation is undefined.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(super) enum Misuse {
     #[error("there is no initialised mbarrier object")]

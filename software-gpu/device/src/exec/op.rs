@@ -5,7 +5,7 @@ use super::context::Context;
 /// A place in a frame's register file, in bytes from its start: a row of 32 cells, or a predicate (one bit per lane).
 pub(super) type Slot = u32;
 
-/// What an operation does. All operands are in the operation.
+/// The action of an operation. All operands are in the operation.
 pub(super) type Handler = unsafe fn(&mut Context<'_>, &Op);
 
 /// One warp-wide operation: a handler and its pre-resolved operands.

@@ -1,10 +1,10 @@
 //! The phases of a block: what its barriers keep apart cannot overlap.
 //!
-//! Between two barriers at which all threads of a block wait, the block takes as long as its slowest warp or as its busiest
-//! unit, whichever is longer; what it loads and stores has to pass, and to go through shared memory, before it can go on. Where its
-//! warps wait for memory more than once, only what they ask for [at once](super::bytes_in_flight) has to. What it asks for and does not wait for
-//! before the barrier, [`Ahead`], passes while it computes. A block without such barriers has no phases: its warps drift apart and
-//! use all units at the same time.
+//! Between two barriers at which all threads of a block wait, the block takes as long as its slowest warp or as its busiest unit, whichever is
+//! longer; what it loads and stores has to pass, and to go through shared memory, before it can continue. Where its warps wait for memory more
+//! than once, only what they ask for [at once](super::bytes_in_flight) has to. Copies that it issues and does not wait for before the barrier,
+//! [`Ahead`], overlap with its computation. A block without such barriers has no phases: its warps drift apart and use all units at the same
+//! time.
 //!
 //! What a block has stored before the barrier is in the way of what it loads behind it, and so is what other blocks have: equal blocks
 //! that begin together stay in step, and all store at the same time.
@@ -29,17 +29,17 @@ pub(super) type Moment = (u64, u64);
 pub(super) struct End {
     /// When the last of them comes.
     pub latest: Moment,
-    /// Bytes of global memory that they asked for [at once](super::bytes_in_flight).
+    /// Bytes of global memory that they requested [at once](super::bytes_in_flight).
     pub at_once: u64,
 }
 
 /// Bytes that pass.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traffic {
-    /// Of global memory.
+    /// Bytes of global memory.
     read: u64,
     written: u64,
-    /// Of shared memory, either way.
+    /// Bytes of shared memory, loaded or stored.
     shared: u64,
 }
 
@@ -49,7 +49,7 @@ pub(super) struct Phases {
     /// When the phase began, and what had been counted then.
     start: Moment,
     before: BlockCost,
-    /// What had been counted at the last barrier of any kind.
+    /// The counts at the last barrier of any kind.
     at_barrier: Traffic,
     /// Bytes stored since something was last loaded.
     stored: u64,
@@ -61,7 +61,7 @@ pub(super) struct Phases {
 
 impl Phases {
     /// A barrier is complete at which all threads of the block waited, to which its warps came as `end` says.
-    /// Returns when they may go on.
+    /// Returns when they may continue.
     pub fn barrier(&mut self, cost: &mut BlockCost, ahead: &mut Ahead, end: End) -> Moment {
         let awaited = awaited(cost, ahead);
         let Traffic { read, written, .. } = self.traffic_since_barrier(&awaited);
@@ -91,7 +91,7 @@ impl Phases {
         traffic.shared / SHARED_PER_CYCLE + (traffic.read + traffic.written) / GLOBAL_PER_CYCLE
     }
 
-    /// What has passed since the last barrier of any kind.
+    /// The cost since the last barrier of any kind.
     fn traffic_since_barrier(&mut self, cost: &BlockCost) -> Traffic {
         // Barriers before anything was loaded begin the work, and do not cut it into phases.
         self.coupled |= cost.global_read_bytes + cost.global_write_bytes > 0;
@@ -179,7 +179,7 @@ mod tests {
         shared: 0,
     };
 
-    /// All that was asked for was asked for at once.
+    /// All requests were made at once.
     fn at(cycle: u64, saving: u64) -> End {
         End {
             latest: (cycle, saving),
@@ -246,7 +246,7 @@ mod tests {
         assert_eq!(barrier(0, 128), 0);
         assert_eq!(barrier(0, 64), 0);
         assert_eq!(barrier(32, 0), 192);
-        // What is stored in the same phase is stored behind the loads.
+        // Stores of the same phase follow its loads.
         assert_eq!(barrier(32, 256), 192);
         assert_eq!(barrier(32, 0), 448);
         assert_eq!(barrier(32, 0), 448);
@@ -310,7 +310,7 @@ mod tests {
     }
 
     #[test]
-    fn those_that_hand_over_are_busy_while_it_passes() {
+    fn warps_that_hand_data_over_are_busy_with_the_transfer() {
         let mut phases = Phases::default();
         let begun = phases.handed_over(&mut cost(256, 0), &NOTHING);
         assert_eq!(begun, 0);

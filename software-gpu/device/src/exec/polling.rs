@@ -9,7 +9,7 @@ use crate::ptx::ir::Space;
 /// Loops of more operations than this do more than poll.
 const MAX_OPERATIONS: usize = 64;
 
-/// Says which memory the innermost loop around block `pc` loads from again and again: one that each time has the same
+/// Names the memory that the innermost loop around block `pc` loads repeatedly: one that each time has the same
 /// address. Empty when no load polls.
 pub(super) fn tell(cx: &Context<'_>, pc: u32, mask: u32) -> String {
     let ops = innermost_loop(cx.code, pc);

@@ -175,7 +175,7 @@ impl ExecutableKernel {
 pub(super) struct KernelProgram {
     /// The kernel first.
     pub codes: Vec<Code>,
-    /// What the device's memory takes.
+    /// The latencies of the device's memory.
     pub latencies: Latencies,
     /// Memory instructions in all of them.
     pub sites: u32,
@@ -286,7 +286,7 @@ pub(super) struct BasicBlock {
     pub loaded: [u32; 2],
     /// The last three when all loads of addresses in it hit the L1 cache, if it has any.
     pub near: Option<Box<Near>>,
-    /// It tells other blocks of the grid something by a release, or learns it by an acquire, and waits for that long before.
+    /// The instruction is a release or an acquire between blocks of the grid, and waits for this long before.
     pub meeting: Option<u32>,
     /// For a loop header: the block behind the loop's last one. 0 otherwise.
     pub loop_end: u32,

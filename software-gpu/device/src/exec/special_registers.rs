@@ -165,7 +165,7 @@ impl Clock {
     }
 
     /// Its value `offset` cycles after the start of the running basic block. Whether loads hit the L2 cache is known when the grid
-    /// has run; who watches a clock in a loop and loads meanwhile loads the same again and again.
+    /// has run; a thread that reads a clock in a loop and loads meanwhile loads the same data repeatedly.
     pub fn read(self, cx: &Context<'_>, offset: u32) -> u64 {
         let cycles = cx.cycles.saturating_sub(cx.saving) + u64::from(offset);
         let nanoseconds = || {

@@ -429,7 +429,7 @@ mod avx2 {
         unsafe { std::mem::transmute::<[u32; COLUMNS], __m256>(*bits) }
     }
 
-    /// The power of two in each number, or a lesser one than that of any.
+    /// The power of two in each number, or one less than that of any.
     #[target_feature(enable = "avx2")]
     fn at_least(numbers: __m256) -> __m256 {
         let exponent = _mm256_castsi256_ps(_mm256_set1_epi32(EXPONENT as i32));
@@ -608,7 +608,7 @@ mod tests {
             moderate in any::<bool>(),
             before in prop::collection::vec(before(), 31),
         ) {
-            // Of these exponents, or zero, they are computed with vectors.
+            // Elements with these exponents, and zeros, are computed with vectors.
             let is_plain = |bits: u16| bits == 0 || (0x2b80..0x5380).contains(&(bits & 0x7fff));
             let plain = |bits: &u16| if moderate && !is_plain(*bits) { 0x3f80 } else { *bits };
             let factors: Vec<u16> = factors.iter().map(plain).collect();

@@ -4,7 +4,7 @@
 
 /// Bytes of a tensor map.
 pub const BYTES: usize = 128;
-/// What its address must be a multiple of.
+/// The alignment of its address.
 pub const ALIGNMENT: u64 = 64;
 /// The most dimensions.
 pub const MAX_RANK: usize = 5;
@@ -14,7 +14,7 @@ const MAGIC: u32 = 0x7e45_0a90;
 /// A tensor in global memory, and boxes of it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TensorMap {
-    /// Of the first element.
+    /// The address of the first element.
     pub address: u64,
     /// Dimensions, the innermost first.
     pub rank: usize,
@@ -26,7 +26,7 @@ pub struct TensorMap {
     pub strides: [u64; MAX_RANK],
     /// Extents of a box.
     pub boxes: [u32; MAX_RANK],
-    /// Every so many-th element of a box is copied; of the innermost dimension all are.
+    /// Only every n-th element of a box is copied; of the innermost dimension all are.
     pub steps: [u32; MAX_RANK],
     /// Bytes of a line whose pieces of 16 bytes the copy permutes in shared memory; 0: none.
     pub swizzle: u32,
@@ -43,7 +43,7 @@ pub struct BoxRow {
     pub address: u64,
     /// Bytes before it that lie outside.
     pub before: u32,
-    /// Bytes that lie inside; the rest lies outside again.
+    /// Bytes inside of the tensor; the rest is outside.
     pub inside: u32,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Blocks that follow one another, one for each multiprocessor, are taken to run at the same time: a *group*. The clocks of its
 //! blocks go from 0 on, and what they touch is known by intervals of these: within an interval it is a set, and one interval comes
-//! after the other. Of the groups behind it is known that they come later.
+//! after the other. The groups behind it are known to come later.
 //!
 //! Every warp's access passes here. A small table gathers what a block touches of its latest granules and keeps all but the first
 //! of many accesses away from the list. It grows for kernels that touch many granules in no order.
@@ -163,7 +163,7 @@ impl Granules {
         }
     }
 
-    /// All that was touched since this was last asked, in no order.
+    /// Everything touched since the last call, in no particular order.
     fn take(&mut self) -> Vec<Touch> {
         for place in 0..self.latest.len() {
             let touch = std::mem::replace(&mut self.latest[place], Touch::NONE);
@@ -224,7 +224,7 @@ impl Touches {
         merged as f64 / asked.max(1) as f64
     }
 
-    /// What several host threads have seen.
+    /// The findings of several host threads.
     pub fn together(all: Vec<Self>) -> Touched {
         let mut touched = Touched::default();
         for mut touches in all {
@@ -263,7 +263,7 @@ mod tests {
     }
 
     #[test]
-    fn every_granule_is_there_once_whoever_saw_it() {
+    fn each_granule_is_merged_once() {
         let mut all = vec![Touches::default(), Touches::default()];
         for sector in 0..(1 << 15) {
             let (granule, lines) = (sector / 128, 1 << (sector % 128 / 4));

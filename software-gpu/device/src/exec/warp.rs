@@ -4,7 +4,7 @@
 //!
 //! Threads of a frame that are at the same place form a *split* (place and mask). A warp executes one split at a time,
 //! a basic block at a time. When a branch divides a split, both parts stay in the frame; splits that meet at the start
-//! of a block merge. Which one runs next decides how early they meet:
+//! of a block merge. Which one runs next decides how early they reconverge:
 //!
 //! - Lowering numbers the blocks so that every edge other than a loop's back edge leads to a higher number and the
 //!   blocks of a loop are contiguous (`lower::order`). The split in the lowest block runs first. So the parts of an
@@ -44,7 +44,7 @@ const PATIENCE_LEFT: u32 = 64;
 
 /// Why a warp stopped running.
 pub(super) enum Stop {
-    /// Its turn is over.
+    /// Its turn has ended.
     Turn,
     /// Some threads arrived at a block barrier; see [`Warp::take_arrival`].
     Arrived,
@@ -145,7 +145,7 @@ pub(super) struct Warp {
     /// Lanes that have arrived at the cluster's barrier since it was last complete, and the cycle of the latest.
     cluster_arrived: u32,
     cluster_arrival: u64,
-    /// When those who wait there may go on, since it was last complete.
+    /// When those who wait there may continue, since it was last complete.
     cluster_release: u64,
     /// Lanes that have arrived there and not waited since.
     cluster_unwaited: u32,
@@ -160,8 +160,9 @@ pub(super) struct Warp {
     gave_way_at: Option<u32>,
 }
 
-/// Whether others go first: what a warp tells other blocks, and asks them, comes in the order of all clocks, after `wait` cycles.
+/// Whether others go first: a warp's communication with other blocks follows the order of all clocks, after `wait` cycles.
 fn gives_way(cx: &mut Context<'_>, gave_way_at: &mut Option<u32>, pc: u32, wait: u32) -> bool {
+    // The warp already gave way before this basic block, and now it is its turn.
     if gave_way_at.take() == Some(pc) {
         return false;
     }
@@ -169,6 +170,7 @@ fn gives_way(cx: &mut Context<'_>, gave_way_at: &mut Option<u32>, pc: u32, wait:
     let are_others = cx.limit != u64::MAX;
     if are_others {
         *gave_way_at = Some(pc);
+        // The turn ends here; the block with the earliest clock continues.
         cx.limit = 0;
     }
     are_others
@@ -184,7 +186,7 @@ fn sum(issued: &[u32; Class::COUNT], more: &[u32; Class::COUNT]) -> [u32; Class:
     sum
 }
 
-/// What it takes to go on at `to` behind block `from`: blocks are numbered so that only a loop's next iteration has a lower one.
+/// What it takes to continue at `to` behind block `from`: blocks are numbered so that only a loop's next iteration has a lower one.
 fn fetched_again(from: u32, to: u32) -> u64 {
     match to <= from {
         true => latency::AGAIN.into(),
@@ -275,7 +277,7 @@ impl Warp {
         self.in_flight.at_once()
     }
 
-    /// All warps of the block have met.
+    /// All warps of the block have arrived.
     pub fn begin_phase(&mut self) {
         self.in_flight = BytesInFlight::default();
     }
@@ -292,7 +294,7 @@ impl Warp {
         self.alive_lanes().count_ones()
     }
 
-    /// Where the threads stand that have not exited.
+    /// The positions of the threads that have not exited.
     pub fn standing(&self, grid: &Grid<'_>) -> Vec<Standing> {
         let mut all = Vec::new();
         for (depth, frame) in self.frames.iter().enumerate() {
@@ -321,6 +323,7 @@ impl Warp {
         cx.local = self.local.as_mut_ptr().cast();
         cx.cycles = self.cycles;
         cx.barrier_result = self.barrier_result;
+        // All warps count bytes in one counter: the warp's own bytes are the difference to the count at its start.
         let counted = cx.cost.global_read_bytes;
         cx.in_flight = self.in_flight.resumed(counted);
         let stop = self.run_frames(cx, turn, budget);
@@ -339,6 +342,7 @@ impl Warp {
             cx.local_base = frame.local_base;
             cx.code = &cx.grid.kernel.program.codes[code];
             cx.registers = self.registers.as_mut_ptr().wrapping_byte_add(base).cast();
+            // Splits may have changed in the last turn: merge them, release warp barriers and choose the next split.
             let runs = self.settle(cx.code);
             let met = std::mem::take(&mut self.met);
             if met != 0
@@ -352,13 +356,16 @@ impl Warp {
                     .last()
                     .is_some_and(|frame| frame.others.is_empty())
                 {
+                    // No split is left in this frame: every thread has returned or exited.
                     self.leave(cx);
                     continue;
                 }
+                // Every split of the frame waits for other warps.
                 self.ready = false;
                 return Stop::Turn;
             }
             match self.run_split(cx, &mut turn, budget) {
+                // A split that diverged ends its run, but the warp's turn continues with another split.
                 Some(Stop::Turn) if turn > 0 && cx.cycles < cx.limit => {}
                 Some(stop) => return stop,
                 None if turn == 0 || cx.cycles >= cx.limit => return Stop::Turn,
@@ -382,6 +389,7 @@ impl Warp {
         } = frame.current;
         loop {
             let block = &code.blocks[pc as usize];
+            // The block communicates with other blocks of the cluster or grid: those with an earlier clock go first.
             if let Some(wait) = block.meeting
                 && gives_way(cx, &mut self.gave_way_at, pc, wait)
             {
@@ -456,6 +464,7 @@ impl Warp {
                     // SAFETY: the slot is a predicate of this frame.
                     let holds = unsafe { cx.predicate(*predicate) };
                     let takes = if *negated { !holds } else { holds } & mask;
+                    // All threads agree: the split stays whole.
                     if takes == mask {
                         cx.cycles += fetched_again(pc, *taken);
                         pc = *taken;
@@ -494,6 +503,7 @@ impl Warp {
                     return self.special_end(cx, end, block.line);
                 }
             }
+            // With other splits in the frame, each basic block ends in the scheduler, so that splits can merge at its start.
             if !alone || *turn == 0 || cx.cycles >= cx.limit {
                 frame.current.pc = pc;
                 frame.current.mask = mask;
@@ -521,6 +531,7 @@ impl Warp {
             }
             Terminator::ClusterWait { next } => {
                 frame.current.pc = *next;
+                // The wait pairs with an arrival. If the phase of that arrival is already complete, the threads continue at once.
                 self.cluster_unwaited &= !mask;
                 match self.cluster_arrived & mask {
                     0 => cx.cycles = cx.cycles.max(self.cluster_release),
@@ -537,6 +548,7 @@ impl Warp {
                 ..
             } => return self.call_indirect(cx, *target, callees, arguments, line),
             Terminator::Return => {
+                // A return from the kernel's own frame is an exit.
                 if self.frames.len() == 1 {
                     self.exited |= mask;
                 }
@@ -569,6 +581,7 @@ impl Warp {
                     message,
                 })));
             };
+            // Lanes with the same target form one split.
             let split = Split {
                 pc: *target,
                 mask: 1 << lane,
@@ -606,12 +619,14 @@ impl Warp {
         splits.retain(|split| split.mask != 0);
         self.met |= release_warp_barriers(splits);
         merge(splits);
+        // Fairness: after `PATIENCE` decisions in favour of one order, splits take turns for as many decisions. Thus a thread that spins
+        // on a lock lets the thread that holds it run.
         let ready = splits
             .iter()
             .filter(|split| split.state == State::Ready)
             .count();
         if splits.iter().any(|split| split.mask == alive) {
-            // All have met again: none is left that waits for a turn.
+            // All splits have reconverged: none is left that waits for a turn.
             (self.decisions, self.rotating) = (0, false);
         }
         if ready > 1 {
@@ -652,6 +667,7 @@ fn release_warp_barriers(splits: &mut [Split]) -> u32 {
         .filter(at_barrier)
         .fold(0, |lanes, split| lanes | split.mask);
     for split in splits {
+        // Members that exited are not waited for.
         if let State::WarpBarrier(members) = split.state
             && members & alive & !arrived == 0
         {
@@ -692,6 +708,7 @@ fn preferred(splits: &[Split], code: &Code) -> Option<usize> {
     loop {
         let header = splits[chosen].pc;
         let loop_end = code.blocks[header as usize].loop_end;
+        // If threads are still inside of the loop, they run first. The one chosen may itself wait at an inner loop's header.
         match lowest(header + 1, loop_end.max(header + 1)) {
             Some(inside) => chosen = inside,
             None => return Some(chosen),

@@ -70,7 +70,7 @@ struct Pending<'g> {
     /// The number of its group, which may not be committed yet.
     group: u32,
     ready: u64,
-    /// For the checkers: what the warp knew at the issue.
+    /// For the checkers: the warp's clock at the issue.
     knowledge: Option<Knowledge>,
 }
 
@@ -164,7 +164,7 @@ impl Shape for WaitForAll {
     unsafe fn run(cx: &mut Context<'_>, _: &Op) {
         if !cx.multiplications[cx.warp as usize].pending.is_empty() {
             let warp = &mut cx.multiplications[cx.warp as usize];
-            // What is in no group counts as one that is committed after the instruction.
+            // Copies without a group count as a group that is committed after the instruction.
             let open = warp.committed;
             warp.committed = open.wrapping_add(1);
             cx.perform_multiplications(0);
@@ -201,7 +201,7 @@ impl Context<'_> {
         (self.registers, self.code) = (registers, code);
     }
 
-    /// Lets the checkers see accesses in the knowledge of another time, and back again.
+    /// Exchanges the clock that the checkers use for accesses with an earlier one, and back again.
     fn exchange(&mut self, knowledge: &mut Option<Knowledge>) {
         if let (Some(watch), Some(knowledge)) = (&mut self.watch, knowledge) {
             watch.exchange(self.warp, knowledge);
@@ -372,7 +372,7 @@ pub(super) fn wait() -> Handler {
     plain_handler::<Wait>()
 }
 
-/// Handler that waits for whatever is under way, before its registers are touched.
+/// Handler that waits for pending multiplications before their registers are accessed.
 pub(super) fn wait_for_all() -> Handler {
     plain_handler::<WaitForAll>()
 }

@@ -301,7 +301,7 @@ impl AddressSpace {
         self.allocations.insert(position, allocation);
     }
 
-    /// How many allocations are gone.
+    /// The number of removed allocations.
     pub fn removals(&self) -> u64 {
         self.removals
     }

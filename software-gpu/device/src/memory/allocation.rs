@@ -111,7 +111,7 @@ impl Allocation {
         matches!(self.backing.owner, Owner::Program)
     }
 
-    /// Gives the program's memory back and goes on with a copy of it, as far as it can still be read.
+    /// Gives the program's memory back and continues with a copy of it, as far as it can still be read.
     pub(super) fn detach(&mut self) {
         if let (true, Some(copy)) = (self.is_registered(), Backing::zeroed(self.len)) {
             // SAFETY: the copy has that many bytes, and no other code knows it yet.
@@ -127,7 +127,7 @@ impl Allocation {
         shadows.pop().unwrap_or_else(|| Shadow::new(self.len))
     }
 
-    /// Gives a shadow back. One kernel at a time needs two at most; those of more are not kept.
+    /// Returns a shadow for reuse. A kernel needs two at most; further ones are not kept.
     pub(super) fn give_shadow(&self, shadow: Shadow) {
         const KEPT: usize = 2;
         let mut shadows = self.shadows.lock().unwrap_or_else(PoisonError::into_inner);
@@ -144,7 +144,7 @@ pub(super) struct Backing {
     owner: Owner,
 }
 
-/// Who releases the memory, and how.
+/// How the memory is released.
 #[derive(Debug)]
 enum Owner {
     /// The program: the memory is registered.
@@ -230,7 +230,7 @@ fn read_own_memory(address: u64, bytes: &mut [u8]) {
     }
 }
 
-/// As on Linux, but nothing tells whether the memory is still there.
+/// As on Linux, but whether the memory is still mapped is unknown.
 #[cfg(not(target_os = "linux"))]
 fn read_own_memory(_: u64, _: &mut [u8]) {}
 
@@ -243,7 +243,7 @@ pub(super) struct Shadow {
 
 // SAFETY: the memory is plain bytes, owned by the shadow.
 unsafe impl Send for Shadow {}
-// SAFETY: whoever writes through `at` says why no other access touches those bytes.
+// SAFETY: each writer through `at` states why no other access touches those bytes.
 unsafe impl Sync for Shadow {}
 
 impl Shadow {

@@ -19,7 +19,7 @@ pub enum AtomicChange {
     Adds,
     /// It sets bits, or clears them.
     Bits,
-    /// It does so with bits of which some were as they are to be.
+    /// It does so, and some of the bits already had their new value.
     BitsAgain,
     /// Anything else.
     Other,
@@ -36,7 +36,7 @@ const ADDS_4: u8 = 1;
 const ADDS_8: u8 = 2;
 const BITS: u8 = 4;
 const OTHER: u8 = 8;
-/// With `BITS`: some were as they are to be, perhaps by another kernel.
+/// With `BITS`: some already had their new value, perhaps from another kernel.
 const AGAIN: u8 = 16;
 
 /// One mark for each word of a page.
@@ -180,7 +180,7 @@ pub(super) fn lost_words(seen: u64, now: u64, marks: [u8; 2]) -> impl Iterator<I
 }
 
 /// The value of `bytes` bytes (4 or 8) at `address` without what these kernels, the one that was executed last first, have changed
-/// by atomic operations. `None` when the memory is gone.
+/// by atomic operations. `None` when the memory was freed.
 pub fn without_atomics<'a>(
     space: &AddressSpace,
     address: u64,

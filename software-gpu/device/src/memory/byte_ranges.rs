@@ -71,15 +71,15 @@ impl FromIterator<Range<u64>> for ByteRanges {
     }
 }
 
-/// What one operation does to memory, byte by byte.
+/// The accesses of one operation to memory, byte by byte.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Accesses {
     /// Plain loads, and sources of copies.
     pub reads: ByteRanges,
     /// Plain stores, and destinations of copies and memsets.
     pub writes: ByteRanges,
-    /// Atomic operations and strong loads and stores of a scope wider than the block: they may meet each other, and
-    /// conflict with plain accesses alone.
+    /// Atomic operations and strong loads and stores of a scope wider than the block: they do not conflict with each other, only with plain
+    /// accesses.
     pub atomics: ByteRanges,
 }
 

@@ -242,7 +242,7 @@ mod tests {
     proptest! {
         #![proptest_config(ProptestConfig::with_cases(48))]
         #[test]
-        fn it_is_the_set_of_its_bytes(changes in ranges(), (from, length) in (0..BYTES, 0..BYTES)) {
+        fn a_byte_set_equals_a_set_of_single_bytes(changes in ranges(), (from, length) in (0..BYTES, 0..BYTES)) {
             let mut set = ByteSet::default();
             let mut naive = vec![false; BYTES];
             for (range, with) in changes {

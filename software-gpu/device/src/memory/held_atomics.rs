@@ -1,4 +1,4 @@
-//! What the atomic operations of a kernel under way have changed: who must not see it yet, and who has written over it.
+//! Changes by the atomic operations of a running kernel: which reader must not see them yet, and which writer has overwritten them.
 
 use std::ops::Range;
 
@@ -85,7 +85,7 @@ impl HeldWrites {
         marks.fold([0; 2], |all, own| [all[0] | own[0], all[1] | own[1]])
     }
 
-    /// Somebody else is about to write these bytes: what atomic operations have done to them does not count any more.
+    /// Another operation is about to overwrite these bytes: earlier atomic changes to them become void.
     pub fn overwritten(&mut self, address: u64, bytes: usize, space: &AddressSpace) {
         let Some(allocation) = space.find(address) else {
             return;
@@ -368,7 +368,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_written_over_a_count_stays() {
+    fn a_write_over_a_count_stays() {
         let mut scene = OneAllocation::new();
         scene.kernel(&[(8, 1, ADDS), (12, 1, ADDS)]);
         assert_eq!(scene.settled(8), Some(0));
@@ -380,7 +380,7 @@ mod tests {
     }
 
     #[test]
-    fn so_does_what_a_kernel_stores_there() {
+    fn a_kernels_stores_over_a_count_stay() {
         let mut scene = OneAllocation::new();
         scene.kernel(&[(8, 1, ADDS), (12, 1, ADDS)]);
         scene.kernel(&[(8, 5, None), (12, 2, ADDS)]);

@@ -19,11 +19,11 @@ pub(super) struct Touched {
     pub(super) base: u64,
     /// In rising order.
     pub(super) pages: Vec<u32>,
-    /// What they held before.
+    /// The previous contents.
     pub(super) old: Shadow,
-    /// What they are to hold; `None` while memory itself shows it.
+    /// The bytes to be written; `None` while memory itself shows them.
     pub(super) new: Option<Shadow>,
-    /// The words that were changed by atomic operations, by page. Memory shows what they are to hold.
+    /// The words that were changed by atomic operations, by page. Memory already shows the bytes to be written.
     pub(super) atomics: Vec<Marks>,
 }
 

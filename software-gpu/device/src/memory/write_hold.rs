@@ -108,8 +108,8 @@ impl<'a> WriteHold<'a> {
         held
     }
 
-    /// Ends the kernel's execution with its stores still in place. Whoever is about to let somebody else look calls
-    /// [`HeldWrites::withdraw`] first.
+    /// Ends the kernel's execution with its stores still in place. Before other code may read the memory, call
+    /// [`HeldWrites::withdraw`].
     pub fn suspend(self) -> HeldWrites {
         let touched = self.tables.into_iter().filter_map(OnceLock::into_inner);
         HeldWrites::new(touched.map(PageTable::into_touched).collect())

@@ -12,7 +12,7 @@ use super::{AddressSpace, Allocation, ByteRanges, ByteSet};
 /// The written part of an allocation.
 #[derive(Debug)]
 pub(super) struct Written {
-    /// Nothing is missing, whatever `bytes` says: the common case, told without a lock.
+    /// Nothing is missing, independent of `bytes`: the common case, decided without a lock.
     all: AtomicBool,
     /// Kernels look at the set as it was when they started.
     bytes: Mutex<Arc<ByteSet>>,
@@ -82,7 +82,7 @@ impl Allocation {
 }
 
 impl AddressSpace {
-    /// Marks addresses as written. Those outside of every allocation do not matter.
+    /// Marks addresses as written. Writes outside of every allocation do not matter.
     pub fn mark_written(&self, ranges: &ByteRanges) {
         let mut ranges = ranges.iter().peekable();
         while let Some(range) = ranges.next() {

@@ -9,11 +9,11 @@ use super::site::{AccessSite, Site};
 
 /// What a finding says beside its two sides.
 pub(super) struct Advice {
-    /// Which wait the program lacks.
+    /// The wait that the program lacks.
     pub(super) lack: String,
-    /// What is to be added.
+    /// The dependency to add.
     pub(super) missing: String,
-    /// What looks like it and is not.
+    /// Texts that resemble it.
     pub(super) nearly: Option<String>,
     /// Whether the side that ran second was called first.
     pub(super) reversed: bool,

@@ -37,7 +37,7 @@ impl Chains {
         chain
     }
 
-    /// A chain for an owner that knows `known` and will [release](Self::release) it.
+    /// A chain for an owner whose clock is `known` and that will [release](Self::release) it.
     pub(super) fn own(&mut self, known: &Clock) -> usize {
         let chain = self.take(known);
         self.chains[chain].owned = true;
@@ -62,7 +62,7 @@ impl Chains {
         self.chains.len() - 1
     }
 
-    /// Its owner is gone. What still runs keeps its place in the chain.
+    /// Its owner has ended. What still runs keeps its place in the chain.
     pub(super) fn release(&mut self, chain: usize) {
         if let Some(released) = self.chains.get_mut(chain) {
             released.owned = false;
@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_released_chain_is_continued_only_by_who_knows_all_of_it() {
+    fn a_released_chain_is_continued_only_by_a_clock_that_includes_it() {
         let mut chains = Chains::default();
         let nothing = Clock::default();
         let chain = chains.own(&nothing);
@@ -108,7 +108,7 @@ mod tests {
     }
 
     #[test]
-    fn a_shared_chain_goes_on_behind_its_last_step() {
+    fn a_shared_chain_continues_after_its_last_step() {
         let mut chains = Chains::default();
         let mut known = Clock::default();
         let chain = chains.share(&known, None);

@@ -83,7 +83,7 @@ impl Checker {
             .thread_started(parent.unwrap_or(ThreadId::UNREGISTERED), thread);
     }
 
-    /// A host thread is over, and its parent (without one: the unregistered threads) goes on after it.
+    /// A host thread has ended, and its parent (without one: the unregistered threads) continues after it.
     pub fn thread_joined(&mut self, parent: Option<ThreadId>, thread: ThreadId) {
         self.order
             .thread_joined(parent.unwrap_or(ThreadId::UNREGISTERED), thread);
@@ -94,7 +94,7 @@ impl Checker {
         self.stream_created(thread, legacy, context, StreamKind::Legacy);
     }
 
-    /// The context and its streams are gone.
+    /// The context and its streams are destroyed.
     pub fn context_destroyed(&mut self, context: ContextId) {
         self.order.context_destroyed(context);
     }
@@ -110,7 +110,7 @@ impl Checker {
         self.order.stream_created(thread, stream, context, kind);
     }
 
-    /// The program has no use for the stream any more. What it was given still runs.
+    /// The program has no use for the stream any more. Its submitted operations still run.
     pub fn stream_destroyed(&mut self, stream: StreamId) {
         self.order.stream_destroyed(stream);
     }
@@ -120,12 +120,12 @@ impl Checker {
         self.order.names.give(stream, name);
     }
 
-    /// What reports call the stream.
+    /// The stream's name in reports.
     pub fn name_of(&self, stream: StreamId) -> String {
         self.order.names.of(stream)
     }
 
-    /// The line of the program that made the newest allocation at this address, where symbols tell.
+    /// The line of the program that made the newest allocation at this address, if symbols give it.
     pub fn line_of_allocation(&self, address: u64) -> Option<String> {
         self.memory.newest(address)?.description.line()
     }
@@ -158,8 +158,8 @@ impl Checker {
             .submitted_node(thread, launch, operation, after, description);
     }
 
-    /// The operation, submitted just now, is a host function or a wait for a value: it learns when it runs what it comes
-    /// after, and what comes behind it learns it too.
+    /// The operation, submitted just now, is a host function or a wait for a value: its clock, and the clocks of later operations, grow when it
+    /// runs.
     pub fn learns(&mut self, operation: OperationId) {
         self.order.learns(operation);
     }
@@ -199,8 +199,8 @@ impl Checker {
         self.note(operation, accesses, &site, &clock);
     }
 
-    /// A host function begins. It comes after whatever the host's threads have done by now: they may have agreed with it
-    /// through a lock.
+    /// A host function begins. Everything that the host's threads have done by now happens before it: they may have synchronised with it through a
+    /// lock.
     pub fn host_function_began(&mut self, operation: OperationId) {
         self.order.host_function_begins(operation);
     }
@@ -218,7 +218,7 @@ impl Checker {
         }
     }
 
-    /// What has written what is in `range` now, as far as not everybody comes after it anyway. Atomic accesses may each have
+    /// The writers of the present contents of `range`, except those that happen before everything later. Atomic accesses may each have
     /// added to it, so all of them count.
     fn writers(&mut self, range: Range<u64>) -> Vec<Arc<Site>> {
         let called = self.order.call();
@@ -230,7 +230,7 @@ impl Checker {
         self.memory.writers(range, called, over)
     }
 
-    /// The program says that a thread's own code has seen what is in `range` now, and goes on after whatever wrote it.
+    /// The program declares that a thread's own code has read `range`, and continues after the writers of its present contents.
     pub fn acquired(&mut self, thread: ThreadId, range: Range<u64>) {
         for writer in self.writers(range) {
             self.order.acquired(thread, &writer);
@@ -257,13 +257,13 @@ impl Checker {
         }
     }
 
-    /// This write has gone on with what `earlier` wrote, by atomic operations: who finds it comes after that, too.
+    /// This write continues the value of `earlier` by atomic operations: a reader that observes it also happens after `earlier`.
     pub fn value_continued(&mut self, write: ValueId, earlier: ValueId) {
         self.order.value_continued(write, earlier);
     }
 
-    /// Whether everything to come is known to come after this write of a value, or nothing is known of it: whoever names it
-    /// again learns nothing.
+    /// Whether all later operations happen after this write of a value, or the write is unknown: joining it again adds
+    /// nothing.
     pub fn is_known_to_all(&self, write: ValueId) -> bool {
         !self.order.values.contains_key(&write)
     }
@@ -273,7 +273,7 @@ impl Checker {
         self.order.value_forgotten(write);
     }
 
-    /// The wait is over, after that write of the value at `range`.
+    /// The wait has ended, after that write of the value at `range`.
     pub fn value_found(
         &mut self,
         operation: OperationId,
@@ -309,7 +309,7 @@ impl Checker {
         self.order.waited(thread, stream, event);
     }
 
-    /// What `something` says that a thread goes on after, it waits for until this wait has [`returned`](Self::returned). A host
+    /// What `something` says that a thread continues after, it waits for until this wait has [`returned`](Self::returned). A host
     /// function that runs meanwhile does not come after it.
     pub fn waits(&mut self, wait: WaitId, something: impl FnOnce(&mut Self)) {
         self.order.waits_in(Some(wait));
@@ -317,28 +317,28 @@ impl Checker {
         self.order.waits_in(None);
     }
 
-    /// The wait is over.
+    /// The wait has ended.
     pub fn returned(&mut self, wait: WaitId) {
         self.order.returned(wait);
     }
 
-    /// The thread waits for all operations of the stream, or has learned that they are complete. To be called when the wait
+    /// The thread waits for all operations of the stream, or has queried that they are complete. To be called when the wait
     /// begins, like the other waits: what other threads submit during the wait is not part of it.
     pub fn stream_synchronized(&mut self, thread: ThreadId, stream: StreamId) {
         self.order.stream_synchronized(thread, stream);
     }
 
-    /// The thread waits for the event's last record, or has learned that it is complete.
+    /// The thread waits for the event's last record, or has queried that it is complete.
     pub fn event_synchronized(&mut self, thread: ThreadId, event: EventId) {
         self.order.event_synchronized(thread, event);
     }
 
-    /// The thread goes on after everything that the context's streams have been given.
+    /// The thread continues after everything that the context's streams have been given.
     pub fn context_synchronized(&mut self, thread: ThreadId, context: ContextId) {
         self.order.context_synchronized(thread, context);
     }
 
-    /// The thread goes on after this operation, which has not [ended](Self::ended).
+    /// The thread continues after this operation, which has not [ended](Self::ended).
     pub fn operation_synchronized(&mut self, thread: ThreadId, operation: OperationId) {
         self.order.operation_synchronized(thread, operation);
     }
@@ -458,7 +458,7 @@ impl Checker {
         }
     }
 
-    /// What was found since the last time, in the order in which it was found.
+    /// The findings since the last call, in the order of detection.
     pub fn take_findings(&mut self) -> Vec<Finding> {
         std::mem::take(&mut self.findings)
     }
@@ -499,7 +499,7 @@ impl Checker {
             verb: conflict.earlier.kinds.verb(),
         };
         let second = AdvisedAccess { site, verb };
-        // What was called first is meant to come first, whichever happened to run first.
+        // The operation that was called first counts as the first, whichever happened to run first.
         let called_first = second.site.called < first.site.called;
         let reversed = rule == OrderRule::Race && called_first && !first.site.place.is_host();
         let (earlier, later) = if reversed {
@@ -567,7 +567,7 @@ impl Checker {
         }
     }
 
-    /// `edge` is what the advice asks for, with the clock of the second side.
+    /// `edge` is the dependency that the advice recommends, with the clock of the second side.
     fn add(
         &mut self,
         rule: OrderRule,
@@ -608,8 +608,8 @@ impl Checker {
         });
     }
 
-    /// The earlier finding that repairs this one too; without one, remembers the edge that this one asks for. `clock` is
-    /// what `now` comes after, which is one of its sides.
+    /// The earlier finding whose repair also repairs this one. Without one, remembers the edge that this one recommends. `clock` is the clock of
+    /// `now`, which is one of its sides.
     fn repair(
         &mut self,
         (earlier, later): (AdvisedAccess<'_>, AdvisedAccess<'_>),

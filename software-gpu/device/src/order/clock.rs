@@ -42,7 +42,7 @@ enum ClockNode {
     Branch([Option<Arc<ClockNode>>; WIDTH]),
 }
 
-/// Which of two nodes is the result of joining or meeting them.
+/// The result of joining or meeting two nodes.
 enum Result {
     Own,
     Other,
@@ -52,6 +52,7 @@ enum Result {
 impl Clock {
     /// The last step of `chain` that came before, or 0.
     pub(super) fn of(&self, chain: usize) -> u64 {
+        // A chain beyond the tree has no step in this clock.
         if chain >= reach(self.height) {
             return 0;
         }
@@ -74,19 +75,20 @@ impl Clock {
         self.of(epoch.chain) >= epoch.position
     }
 
-    /// Whether it knows all that the other one does.
+    /// Whether it includes the other one.
     pub(super) fn knows_all(&self, other: &Self) -> bool {
+        // A join that adds nothing leaves every node shared, so a comparison of two pointers decides.
         let mut both = self.clone();
         both.join(other);
         both.is_same(self)
     }
 
-    /// Whether it knows nothing.
+    /// Whether it is empty.
     pub(super) fn is_empty(&self) -> bool {
         self.root.is_none()
     }
 
-    /// Whether it is the other one or a copy of it: then both know the same. Others may know the same, too.
+    /// Whether it is the other one or a copy of it, and hence equal. Other clocks may be equal as well.
     pub(super) fn is_same(&self, other: &Self) -> bool {
         match (&self.root, &other.root) {
             (None, None) => true,
@@ -95,7 +97,7 @@ impl Clock {
         }
     }
 
-    /// Everything that either clock knows.
+    /// The join: the maximum of each position.
     pub(super) fn join(&mut self, other: &Self) {
         let Some(root) = &other.root else { return };
         if self.root.is_none() {
@@ -106,6 +108,7 @@ impl Clock {
             self.grow(other.height);
         }
         let mut other_root = Arc::clone(root);
+        // Both roots need one height before their nodes can be compared.
         for _ in other.height..self.height {
             other_root = Arc::new(ClockNode::above(other_root));
         }
@@ -117,6 +120,7 @@ impl Clock {
     /// As [`join`](Self::join), if this clock has joined those `before` already: costs as much as `other` differs from them.
     pub(super) fn join_since<const N: usize>(&mut self, other: &Self, before: [&Self; N]) {
         let Some(root) = &other.root else { return };
+        // Nodes can be shared only at equal places, and hence only between trees of one height.
         let known = before.map(|before| match before.height == other.height {
             true => before.root.as_ref(),
             false => None,
@@ -129,12 +133,13 @@ impl Clock {
         news.into_iter().for_each(|step| self.learn(step));
     }
 
-    /// Only what both clocks know.
+    /// The meet: the minimum of each position.
     pub(super) fn meet(&mut self, other: &Self) {
         let (Some(own), Some(root)) = (&self.root, &other.root) else {
             self.root = None;
             return;
         };
+        // Chains beyond the lower tree are missing in one of the two clocks: their minimum is 0.
         let height = self.height.min(other.height);
         let own = own.first_at(self.height - height);
         let root = root.first_at(other.height - height);
@@ -152,7 +157,7 @@ impl Clock {
         }
     }
 
-    /// The clock directly before a step that it knows and that was the last of its chain.
+    /// The clock directly before a step that it includes and that was the last of its chain.
     pub(super) fn before(&self, epoch: Epoch) -> Self {
         let mut clock = self.clone();
         if clock.knows(epoch) {
@@ -188,6 +193,7 @@ impl Clock {
         let mut slot = &mut self.root;
         loop {
             let node = slot.get_or_insert_with(|| Arc::new(ClockNode::empty(height)));
+            // Copy on write: a node that other clocks share is cloned on the path to the position, and only there.
             match Arc::make_mut(node) {
                 ClockNode::Leaf(positions) => return &mut positions[chain % WIDTH],
                 ClockNode::Branch(children) => {
@@ -205,7 +211,7 @@ impl PartialEq for Clock {
     }
 }
 
-/// How many chains a tree of that height has room for.
+/// The number of chains that a tree of this height holds.
 fn reach(height: u32) -> usize {
     WIDTH.saturating_pow(height + 1)
 }
@@ -251,7 +257,7 @@ impl ClockNode {
         }
     }
 
-    /// The steps of `node` that are in none of the `known` ones. Looks at no part that is also one of theirs.
+    /// The steps of `node` that are in none of the `known` ones. Skips nodes that it shares with them.
     fn news<const N: usize>(
         node: &Arc<Self>,
         known: [Option<&Arc<Self>>; N],
@@ -285,11 +291,12 @@ impl ClockNode {
     }
 }
 
-/// Joins nodes of one height into the first one, which becomes the other's where that knows all that it does.
+/// Joins nodes of one height into the first one, which is shared with the other where the other includes it.
 fn join(own: &mut Arc<ClockNode>, other: &Arc<ClockNode>) {
     if Arc::ptr_eq(own, other) {
         return;
     }
+    // No other clock shares the leaf, so it is changed in place without an allocation.
     if let (Some(ClockNode::Leaf(mine)), ClockNode::Leaf(theirs)) = (Arc::get_mut(own), &**other) {
         visited::node();
         mine.iter_mut()
@@ -416,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn a_join_knows_what_either_knows_and_a_meet_what_both_know() {
+    fn a_join_includes_both_clocks_and_a_meet_their_common_steps() {
         let (a, b) = (clock(&[(0, 3), (1, 1)]), clock(&[(0, 2), (1, 4), (2, 5)]));
         let (mut join, mut meet) = (a.clone(), a);
         join.join(&b);
@@ -438,7 +445,7 @@ mod tests {
         assert_eq!((clock.before(epoch(2, 7)).of(2), clock.of(2)), (6, 7));
     }
 
-    /// The tree does what an array of positions does, whatever the sizes of the two clocks.
+    /// The tree behaves as an array of positions does, for all sizes of the two clocks.
     #[test]
     fn trees_do_what_arrays_do() {
         const CHAINS: [usize; 8] = [0, 1, 15, 16, 255, 256, 4095, 70_000];

@@ -1,4 +1,4 @@
-//! What an operation is called in reports.
+//! The name of an operation in reports.
 
 use std::borrow::Cow;
 use std::fmt;
@@ -9,7 +9,7 @@ use std::sync::Arc;
 /// Finds the place in the program from which an operation was submitted, when a report needs it: resolving symbols
 /// costs far more than an operation.
 pub trait Locate: Send + Sync {
-    /// File and line, or function; `None` when the symbols do not tell.
+    /// File and line, or function; `None` if there are no symbols.
     fn locate(&self) -> Option<String>;
 
     /// Where the function of that place was called, and so on up to `main`: file and line of each, the innermost first.
@@ -84,14 +84,14 @@ impl Locate for SourceLine {
     }
 }
 
-/// A number for what makes a place itself, for [`Locate::identity`].
+/// A hash of a place, for [`Locate::identity`].
 pub fn identity_of(place: &(impl Hash + ?Sized)) -> u64 {
     let mut hasher = DefaultHasher::new();
     place.hash(&mut hasher);
     hasher.finish()
 }
 
-/// What an operation is called in reports.
+/// The name of an operation in reports.
 #[derive(Clone)]
 pub struct Description {
     /// As in "kernel `scale`" or "copy of 4096 bytes from device to host". Operations that do the same thing have the
@@ -110,19 +110,19 @@ impl Description {
         }
     }
 
-    /// What tells it from operations of the same words that were submitted elsewhere.
+    /// Distinguishes it from operations with the same words that were submitted elsewhere.
     pub(super) fn place(&self) -> u64 {
         self.location
             .as_ref()
             .map_or(0, |location| location.identity())
     }
 
-    /// The line of the program, where symbols tell.
+    /// The line of the program, if symbols give it.
     pub(super) fn line(&self) -> Option<String> {
         self.location.as_ref()?.locate()
     }
 
-    /// The lines that led there, the innermost first.
+    /// The lines of its callers, the innermost first.
     pub(super) fn callers(&self) -> &[String] {
         self.location
             .as_ref()

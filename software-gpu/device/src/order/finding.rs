@@ -15,9 +15,9 @@ use crate::memory::is_device_address;
 /// Something that nothing orders, or that happens at the wrong time of an allocation's life.
 #[derive(Clone, Debug)]
 pub struct Finding {
-    /// Which rule was broken, in short.
+    /// The broken rule, in short.
     pub kind: Kind,
-    /// Which rule was broken.
+    /// The rule that was broken.
     pub rule: OrderRule,
     /// Findings with the same key come from the same calls, in other rounds of a loop. Cheap: no symbol is looked up.
     pub key: String,
@@ -33,9 +33,9 @@ pub struct Finding {
     pub allocation: Option<Owner>,
     /// The allocation that has got these bytes since.
     pub newer: Option<Owner>,
-    /// Which wait the program lacks, in words.
+    /// The wait that the program lacks, in words.
     pub lack: String,
-    /// What is to be added to the program, in words.
+    /// The repair of the program, in words.
     pub missing: String,
     /// A near miss to show the user: for example an event that is recorded too early to order the two operations.
     pub nearly: Option<String>,
@@ -54,7 +54,7 @@ pub struct Repaired {
     pub with_others: bool,
 }
 
-/// Which rule was broken.
+/// The rule that was broken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum OrderRule {
     /// Two accesses of the same bytes, one of which writes, have to be ordered.
@@ -268,7 +268,7 @@ impl Finding {
         }
     }
 
-    /// Those of its sides that are operations.
+    /// The sides that are operations.
     pub fn operations(&self) -> impl Iterator<Item = OperationId> {
         [&self.first, &self.second]
             .into_iter()

@@ -9,8 +9,8 @@ use super::ids::OperationId;
 pub struct OperationEpoch(Epoch);
 
 impl OperationEpoch {
-    /// Whether whoever comes after this operation comes after the other one too, since both are operations of one stream or one
-    /// branch of a graph. `false` may also mean that this is not known without a search.
+    /// Whether everything after this operation is also after the other one, since both are operations of one stream or one branch of a graph. `false`
+    /// may also mean that this is not known without a search.
     pub fn follows(self, other: Self) -> bool {
         self.0.chain == other.0.chain && self.0.position >= other.0.position
     }
@@ -44,8 +44,8 @@ impl Checker {
         HostClock(self.order_mut().host())
     }
 
-    /// What an operation comes after, itself included; nothing for one that has ended. Of a host function that has begun, this is
-    /// what its code comes after.
+    /// What an operation comes after, itself included; nothing for one that has ended. For a host function that has begun: everything that happens
+    /// before its code.
     pub fn clock_of(&self, operation: OperationId) -> HostClock {
         let operation = self.order().operation(operation);
         let clock = operation.map(|operation| operation.known.clock().clone());

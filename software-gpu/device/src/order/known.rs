@@ -1,13 +1,13 @@
-//! What something comes after, as far as that is known when it is submitted, and what is still to be learned.
+//! The clock of an operation as known when it is submitted, with the part that becomes known only when earlier operations run.
 //!
-//! Most order is known when an operation is submitted. Some is known only when it runs: a wait for a value comes after the
-//! write that releases it, and a host function after whatever host threads have done by then, for they may have agreed
-//! with it through a lock. What comes behind such an operation was submitted long before. So it notes whose knowledge it
-//! still lacks, and gets it when it runs itself, which is later.
+//! Most order is known when an operation is submitted. Some is known only when it runs: a wait for a value comes after the write that releases
+//! it, and a host function after whatever host threads have done by then, for they may have agreed with it through a lock. Later operations were
+//! submitted long before such an operation runs. So it records the clocks that it still lacks, and joins them when it runs itself, which is
+//! later.
 //!
-//! Whoever knows a step knows what that step knew when it was submitted, and has learned or is still to learn what that
-//! learns later. So two comparisons of one step each mostly tell which of two is the whole: a join then takes over a clock,
-//! or nothing, however many chains there are.
+//! A clock that includes a step includes the step's clock at submission, and the later growth of that clock as soon as it is known. So two
+//! comparisons of one step each mostly show that one clock includes the other: a join then shares one of the two, however many chains there
+//! are.
 
 use std::collections::HashMap;
 
@@ -17,14 +17,14 @@ use super::clock::{Clock, Epoch};
 #[derive(Clone, Debug, Default)]
 pub(super) struct Predecessors {
     clock: Clock,
-    /// Of each chain the last step before that learns something when it runs.
+    /// For each chain: the last earlier step whose clock grows when it runs.
     late: Clock,
-    /// The step that knows just this, if there is one: what it knew when it was submitted, and of what is learned late as
-    /// much as was taken over.
+    /// The step whose clock equals this one, if there is one: its clock at submission, and the part of its later growth that was
+    /// joined.
     step: Option<Epoch>,
 }
 
-/// What operations have learned when they ran.
+/// The growth of operations' clocks when they ran.
 #[derive(Debug, Default)]
 pub(super) struct Learned(HashMap<Epoch, Clock>);
 
@@ -34,7 +34,7 @@ impl Predecessors {
         &self.clock
     }
 
-    /// Everything that either comes after.
+    /// Everything that happens before either of the two.
     pub(super) fn join(&mut self, other: &Self) {
         if !self.takes_over(other) {
             self.learn(&other.clock);
@@ -42,8 +42,8 @@ impl Predecessors {
         }
     }
 
-    /// As [`join`](Self::join) with what this has learned some of, when it was `fed` those clocks: costs as much as that has
-    /// grown.
+    /// As [`join`](Self::join) with a clock of which the part `fed` was joined before: the cost is proportional to the growth
+    /// since.
     pub(super) fn join_since<const N: usize>(&mut self, other: &Self, fed: [&Clock; N]) {
         if !self.takes_over(other) {
             self.learn_since(&other.clock, fed);
@@ -63,7 +63,7 @@ impl Predecessors {
         self.step = None;
     }
 
-    /// As [`learn`](Self::learn) of a clock some of which was learned before, when this was `fed` those clocks.
+    /// As [`learn`](Self::learn), for a clock of which the part `fed` was joined before.
     pub(super) fn learn_since<const N: usize>(&mut self, clock: &Clock, fed: [&Clock; N]) {
         if !fed.iter().any(|fed| clock.is_same(fed)) {
             self.clock.join_since(clock, fed);
@@ -71,7 +71,7 @@ impl Predecessors {
         }
     }
 
-    /// What this step knew when it ran.
+    /// This step's clock when it ran.
     pub(super) fn of(step: Epoch, clock: Clock) -> Self {
         Self {
             clock,
@@ -80,7 +80,7 @@ impl Predecessors {
         }
     }
 
-    /// Whether this clock knows all of it, and has learned what there was.
+    /// Whether this clock includes the other one completely, with everything that became known later.
     pub(super) fn is_known_to(&self, clock: &Clock) -> bool {
         match self.step {
             Some(step) => clock.knows(step),
@@ -88,13 +88,13 @@ impl Predecessors {
         }
     }
 
-    /// Becomes what this step knows, which is new and comes after all the rest.
+    /// Becomes the clock of this step, which is new and includes all the rest.
     pub(super) fn step(&mut self, step: Epoch) {
         self.clock.learn(step);
         self.step = Some(step);
     }
 
-    /// Joins the other if one of the two is the whole, as far as one step tells.
+    /// Joins the other if one of the two includes the other, as far as one step shows.
     fn takes_over(&mut self, other: &Self) -> bool {
         let knows = |clock: &Clock, known: &Self| match known.step {
             Some(step) => clock.knows(step),
@@ -110,18 +110,18 @@ impl Predecessors {
         grows
     }
 
-    /// The step learns something when it runs, and this comes after it.
+    /// The step's clock grows when it runs, and this happens after it.
     pub(super) fn expect(&mut self, step: Epoch) {
         self.late.learn(step);
     }
 
-    /// Takes over what has been learned by now.
+    /// Joins the clocks that are known by now.
     pub(super) fn settle(&mut self, learned: &Learned) {
         if self.late.is_empty() {
             return;
         }
         let late = std::mem::take(&mut self.late);
-        // What steps have learned is mostly the same: only what one knows and the one before did not is new.
+        // The growth of successive steps is mostly the same: only the difference from the step before is new.
         let mut before = &Clock::default();
         for step in late.steps() {
             match learned.0.get(&step) {
@@ -134,19 +134,19 @@ impl Predecessors {
         }
     }
 
-    /// Whether nothing is left to be learned.
+    /// Whether no further growth of the clock is possible.
     pub(super) fn is_settled(&self) -> bool {
         self.late.is_empty()
     }
 }
 
 impl Learned {
-    /// The step has run, and knows all this.
+    /// The step has run with this clock.
     pub(super) fn add(&mut self, step: Epoch, clock: Clock) {
         self.0.insert(step, clock);
     }
 
-    /// Everybody has taken over what there was.
+    /// All clocks have joined the present growth.
     pub(super) fn forget(&mut self) {
         self.0.clear();
     }

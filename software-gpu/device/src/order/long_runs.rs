@@ -1,4 +1,7 @@
-//! Memory stays bounded however long a program runs, and time is proportional to what it does.
+//! Tests: memory stays bounded however long a program runs, and time is proportional to the number of its accesses.
+//!
+//! Nothing here is timed. Memory is the checker's number of ranges, chains and operations ([`Checker::size`]) after tens of thousands of
+//! rounds. Time is the number of nodes, cells and groups that the checker has looked at (`visited`).
 
 use std::ops::Range;
 
@@ -88,7 +91,7 @@ impl ChainRun {
 }
 
 #[test]
-fn what_the_host_has_waited_for_is_forgotten() {
+fn accesses_that_the_host_has_waited_for_are_forgotten() {
     let mut run = ChainRun::new(2);
     for round in 0..ROUNDS {
         let stream = 1 + round % 2;
@@ -110,7 +113,7 @@ fn the_same_bytes_cost_the_same_without_a_wait() {
 }
 
 #[test]
-fn chains_of_streams_and_threads_that_are_over_are_used_again() {
+fn chains_of_ended_streams_and_threads_are_reused() {
     let mut run = ChainRun::new(0);
     for round in 1..=ROUNDS {
         let (stream, thread) = (StreamId(round), ThreadId(round));
@@ -171,7 +174,7 @@ fn branches_of_graphs_share_chains() {
 }
 
 #[test]
-fn a_wait_for_what_knows_all_joins_no_clocks() {
+fn a_wait_for_a_clock_that_includes_the_others_joins_no_clocks() {
     let joined = |streams: u64, wait: fn(&mut ChainRun, u64)| {
         let mut run = ChainRun::new(streams);
         run.pipeline(streams, streams);
@@ -182,7 +185,7 @@ fn a_wait_for_what_knows_all_joins_no_clocks() {
     for streams in [8, 128] {
         let pipeline = |run: &mut ChainRun, streams: u64| run.pipeline(streams, 10 * streams);
         assert_eq!(joined(streams, pipeline), 0, "{streams} streams");
-        // Streams that know nothing of each other, and then wait for each other, do.
+        // Streams with unrelated clocks that then wait for each other do.
         let apart = |run: &mut ChainRun, streams: u64| {
             (1..=streams).for_each(|stream| run.write(stream, stream * 64..stream * 64 + 64));
             run.pipeline(streams, streams);
@@ -203,12 +206,12 @@ fn scattered_accesses_look_at_no_groups_elsewhere() {
         visited::groups() - before
     };
     assert_eq!(looked_at(3000, 4), 0);
-    // Those whose spans have bytes of the same range are looked at.
+    // The runs whose spans overlap the same range are examined.
     assert!(looked_at(3000, 1) > 0);
 }
 
 #[test]
-fn writes_of_a_value_that_all_come_after_are_forgotten() {
+fn writes_of_a_value_before_all_later_operations_are_forgotten() {
     let mut run = ChainRun::new(1);
     let mut open = 0;
     for round in 1..=ROUNDS {
@@ -292,7 +295,7 @@ fn a_wait_for_streams_that_waited_for_values_looks_at_each_of_them() {
 
 /// Kernels that each store to other places all over a buffer, and nothing waits.
 #[test]
-fn scattered_accesses_look_at_what_they_touch() {
+fn scattered_accesses_visit_only_the_cells_that_they_access() {
     assert_linear(1000, |kernels| {
         let mut run = ChainRun::new(1);
         let mut place = 0_u64;

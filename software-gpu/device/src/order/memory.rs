@@ -1,4 +1,14 @@
 //! The memory that the checker knows of: allocations with their lives and their [shadows](Shadow).
+//!
+//! Each allocation has a region of its own, although a later allocation may have the same addresses: operations that were submitted
+//! before the later one still mean the earlier one ([`Owners`] decides). Addresses outside of every allocation belong to
+//! [`RegionId::UNKNOWN`].
+//!
+//! Two checks are made for each access:
+//!
+//! 1. Life. The allocation must happen before the access, and the access before the free. Otherwise the access is [`Outside`].
+//! 2. Races. An earlier access to the same bytes conflicts if at least one of the two writes and the earlier one does not happen before
+//!    the later one (FastTrack; Flanagan and Freund, PLDI 2009). A free counts as a write to all bytes of the allocation.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
@@ -39,7 +49,7 @@ pub(super) struct Life {
     pub(super) birth: Option<Arc<Site>>,
     /// The operation that frees.
     pub(super) death: Option<Death>,
-    /// What the free comes after is known when it runs.
+    /// The free's clock is known only when it runs.
     death_is_open: bool,
 }
 
@@ -68,7 +78,7 @@ pub(super) struct Outside {
     pub(super) how: How,
     pub(super) bytes: Range<u64>,
     pub(super) life: Life,
-    /// Whose bytes they are now.
+    /// The present owner of the bytes.
     pub(super) newer: Option<Life>,
 }
 
@@ -83,7 +93,7 @@ pub(super) enum How {
     DeathUnordered(Arc<Site>),
 }
 
-/// The earlier accesses found, by the number of their execution, and where they are met.
+/// The earlier accesses found, by the number of their execution, and where they overlap.
 #[derive(Default)]
 struct Unordered(BTreeMap<u64, (Entry, Vec<Met>)>);
 
@@ -107,6 +117,7 @@ impl Memory {
             return;
         }
         let mut owners = self.owners.remove(range.clone());
+        // Accesses may have reached these bytes while no allocation was known there.
         owners.push(RegionId::UNKNOWN);
         for owner in owners {
             if let Some(region) = self.regions.get_mut(&owner) {
@@ -163,16 +174,17 @@ impl Memory {
         }
     }
 
-    /// The operation `death` will free the allocation at `start`, and what it comes after is known when it runs.
+    /// The operation `death` will free the allocation at `start`; its clock is known when it runs.
     pub(super) fn pool_freed_later(&mut self, start: u64, death: &Death) -> Option<RegionId> {
         let id = self.owners.newest(start)?;
         let life = self.regions.get_mut(&id)?.life.as_mut()?;
+        // The free's clock is incomplete until it runs. Until then an access without order is no finding: see `Life::misses`.
         life.death_is_open = life.death.is_none();
         life.death.get_or_insert_with(|| death.clone());
         Some(id)
     }
 
-    /// Takes in the happens-before set of an allocation's free, which is known now. Returns the conflicts.
+    /// Joins the clock of an allocation's free, which is known now. Returns the conflicts.
     pub(super) fn freed_by(
         &mut self,
         id: RegionId,
@@ -196,6 +208,7 @@ impl Memory {
         });
         let mut unordered = Unordered::default();
         region.shadow.unknown_to(&death.clock, |entry, bytes| {
+            // A free conflicts with reads as well as with writes.
             unordered.add(entry, id, bytes, Kinds::WRITE);
         });
         if let Some(life) = &mut region.life {
@@ -204,8 +217,8 @@ impl Memory {
         (outside, unordered.conflicts(&self.regions))
     }
 
-    /// Notes accesses: the first one outside of an allocation's life, and the conflicts that tell all: those with
-    /// accesses that no other one came after, the latest first.
+    /// Records accesses. Returns the first one outside of an allocation's life, and the conflicts that cover all others, the latest
+    /// first.
     pub(super) fn accessed(
         &mut self,
         accesses: &Accesses,
@@ -245,6 +258,7 @@ impl Memory {
             let pieces = region.shadow.access_all(ranges, kinds, by, |entry, bytes| {
                 unordered.add(entry, owned.region, bytes, kinds);
             });
+            // The caller prunes when the history has grown by enough: see `Checker`.
             *growth += pieces;
             let lowest = outside.as_ref().map(|(first, _)| first.range.start);
             if lowest.is_none_or(|lowest| owned.range.start < lowest)
@@ -261,6 +275,7 @@ impl Memory {
         let parts = [&accesses.writes, &accesses.reads, &accesses.atomics];
         let touched: ByteRanges = parts.into_iter().flat_map(ByteRanges::iter).collect();
         let start = first.range.start;
+        // An access may touch several ranges. The report names the connected bytes from the first wrong one on.
         let within = touched.iter().find(|range| range.contains(&start))?;
         let mut end = start;
         self.owners.of(start..within.end, called, |owned| {
@@ -304,7 +319,7 @@ impl Memory {
         self.regions.get(&region)?.life.as_ref()
     }
 
-    /// Drops what `everyone` knows, and the allocations that nothing called at `oldest` or later can mean.
+    /// Drops the accesses that `everyone` includes, and the allocations that no call at `oldest` or later can refer to.
     pub(super) fn prune(&mut self, everyone: &Clock, oldest: u64) {
         let mut left = BTreeSet::from([RegionId::UNKNOWN]);
         self.owners.prune(oldest, |region| {
@@ -322,7 +337,7 @@ impl Memory {
         self.growth
     }
 
-    /// How much there is to remember.
+    /// The number of accesses to remember.
     pub(super) fn len(&self) -> usize {
         self.regions
             .values()
@@ -333,6 +348,7 @@ impl Memory {
 
 impl Life {
     fn misses(&self, site: &Site, clock: &Clock) -> Option<How> {
+        // Without a birth the memory existed when the call returned, which happens before everything submitted later.
         if let Some(birth) = &self.birth
             && !clock.knows(birth.epoch)
         {
@@ -342,6 +358,7 @@ impl Life {
         if clock.knows(death.site.epoch) {
             return Some(How::AfterDeath(Arc::clone(&death.site)));
         }
+        // The access does not happen after the free, so it has to happen before it.
         let ordered = self.death_is_open || death.clock.knows(site.epoch);
         (!ordered).then(|| How::DeathUnordered(Arc::clone(&death.site)))
     }
@@ -362,6 +379,7 @@ impl Unordered {
 
     fn conflicts(self, regions: &BTreeMap<RegionId, Region>) -> Vec<Conflict> {
         let mut told: Vec<Conflict> = Vec::new();
+        // Newest first: if the later of two accesses is ordered, so is an earlier one that happens before it. One report covers both.
         for (earlier, met) in self.0.into_values().rev() {
             let is_covered = |later: &Conflict| later.earlier.site.came_after(&earlier.site);
             if told.len() < REPORTED && !told.iter().any(is_covered) {
@@ -377,6 +395,7 @@ fn conflict(
     met: &[Met],
     regions: &BTreeMap<RegionId, Region>,
 ) -> Option<Conflict> {
+    // One conflict may have many ranges. The report shows the lowest bytes, and the kinds of access that meet there.
     let lowest = met.iter().min_by_key(|met| met.bytes.start)?;
     let within = met.iter().filter(|met| met.region == lowest.region);
     let ranges: ByteRanges = within.clone().map(|met| met.bytes.clone()).collect();

@@ -10,7 +10,7 @@
 //!   its earlier ones. Non-blocking streams take no part;
 //! - host threads: whatever a thread has waited for happens before what it submits, and a successful query is a wait;
 //! - values in memory: a wait for one comes after the write that released it, and after those that it has gone on with;
-//! - host functions: one comes after whatever the host's threads have done when it runs, and they go on after it;
+//! - host functions: one comes after whatever the host's threads have done when it runs, and they continue after it;
 //! - graphs: explicit dependencies.
 //!
 //! A kernel with programmatic stream serialisation may begin before the kernel before it has ended: what it touches before
@@ -28,7 +28,7 @@
 //! | `cuLaunchHostFunc` | `submitted`, `learns`, `host_function_began`, `accessed`, `host_function_returned`, `ended` |
 //! | `cuStreamWaitValue32` | `value_watched`, `submitted`, `learns`, `value_found`, `ended` |
 //! | `cuStreamWriteValue32` | `value_watched`, `submitted`, `accessed`, `value_written`, `ended` |
-//! | anything else that changes a watched value | `value_written`, and `value_continued` if it goes on with what was there |
+//! | anything else that changes a watched value | `value_written`, and `value_continued` if it continues with what was there |
 //! | `cuEventRecord` | `submitted`, `recorded` |
 //! | `cuStreamWaitEvent` | `waited`; a separate operation for the wait is allowed and not needed |
 //! | `cuStreamSynchronize`, `cuStreamQuery` that succeeds | `stream_synchronized` |
@@ -42,17 +42,17 @@
 //! | `cuMemFree` of a pool's memory | `pool_freed_by_host` |
 //! | `cuGraphLaunch` | `submitted` (beginning), `submitted_node` for each node, `submitted` (end, after the last nodes) |
 //!
-//! Between nodes, an event record node is also told as `recorded`, an event wait node as `node_waited` before its dependents
+//! Between nodes, an event record node is also reported as `recorded`, an event wait node as `node_waited` before its dependents
 //! are submitted, and an allocation or free node as `pool_allocated` or `pool_freed`.
 //!
-//! Launches of one executable graph follow each other in whatever streams they are: that is an event of the driver's own
+//! Launches of one executable graph follow each other, in every stream: that is an event of the driver's own
 //! ([`EventId::of_the_driver`]), recorded at the end of each launch and waited for before the next one.
 //!
-//! How it works: each stream, thread and branch of a graph is a chain of steps (`chains`) with its place in vector clocks
-//! (`clock`, `happens_before`). What is known only when an operation runs comes later (`known`). Each byte remembers the accesses that a later one can still conflict with (`shadow`), in the
-//! allocation that it belonged to for the operation in question (`owners`, `memory`). A conflict becomes a [`Finding`]
-//! that says what to add (`advice`) and what almost was the right thing (`notes`), or that what an earlier one asks for
-//! repairs this one too (`repairs`).
+//! How it works: each stream, thread and branch of a graph is a chain of steps (`chains`) with its place in vector clocks (`clock`,
+//! `happens_before`). Dependencies that are known only when an operation runs are added later (`known`). Each byte remembers the accesses that a
+//! later one can still conflict with (`shadow`), in the allocation that it belonged to for the operation in question (`owners`, `memory`). A conflict
+//! becomes a [`Finding`] that says what to add (`advice`) and what almost was the right thing (`notes`), or that the repair of an earlier one also
+//! repairs this one (`repairs`).
 
 mod advice;
 mod chains;

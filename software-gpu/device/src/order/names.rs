@@ -1,4 +1,4 @@
-//! What streams are called in reports.
+//! The names of streams in reports.
 
 use std::collections::BTreeMap;
 
@@ -35,7 +35,7 @@ impl Names {
         self.0.remove(&stream);
     }
 
-    /// The stream in words. The number tells legacy streams of several contexts apart.
+    /// The stream in words. The number distinguishes legacy streams of several contexts.
     pub(super) fn of(&self, stream: StreamId) -> String {
         let is_legacy = |name: &&Name| matches!(name, Name::Legacy);
         match self.0.get(&stream) {

@@ -22,7 +22,7 @@ pub(super) struct EventRecord {
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Note {
     pub(super) event: EventId,
-    /// What the event stood for.
+    /// The record that the event referred to.
     pub(super) record: Option<EventRecord>,
     /// Its place among all calls.
     pub(super) called: u64,
@@ -47,7 +47,7 @@ fn stream_of(site: &Site) -> Option<StreamId> {
 }
 
 impl HappensBefore {
-    /// Says in words what the program did that looks like the missing order between two accesses, if anything.
+    /// Describes the call of the program that resembles the missing dependency between two accesses, if there is one.
     pub(super) fn nearly(&self, first: &Site, second: &Site) -> Option<String> {
         stream_of(first)?;
         if first.place.is_before_in_stream(&second.place) {

@@ -1,8 +1,11 @@
-//! Which allocation an address belongs to, as the program that uses it sees it.
+//! The allocation that an address belongs to, from the point of view of an operation.
 //!
 //! A stream-ordered allocation has its address when the call returns, long before the operation runs, and a pool gives
 //! the same address to the next allocation while operations with the earlier one are still waiting in their streams. So
 //! an address has *generations*, and an operation means the newest that existed when it was submitted.
+//!
+//! Invariants: pieces do not overlap, and the generations of a piece are in order of their calls. Splitting a piece copies its
+//! generations, so it changes no answer.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -16,7 +19,7 @@ impl RegionId {
     pub(super) const UNKNOWN: Self = Self(0);
 }
 
-/// The allocations that an address has belonged to, oldest first: since when, as a number of a call, and which.
+/// The allocations that an address has belonged to, oldest first: the number of the first call for which each counts, and its region.
 type Generations = Vec<(u64, RegionId)>;
 
 /// Owners of all addresses.
@@ -32,7 +35,7 @@ struct OwnedRange {
     generations: Generations,
 }
 
-/// Part of a range of addresses and whom it belongs to.
+/// A part of a range of addresses, with its owner.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Owned {
     pub(super) range: Range<u64>,
@@ -44,6 +47,7 @@ pub(super) struct Owned {
 impl Owners {
     /// From call number `since` on, these bytes belong to `region`.
     pub(super) fn add(&mut self, range: Range<u64>, since: u64, region: RegionId) {
+        // After the two splits, every piece lies inside or outside of the range.
         self.split(range.start);
         self.split(range.end);
         let mut gaps = Vec::new();
@@ -78,9 +82,10 @@ impl Owners {
         generations.map(|(_, region)| region).collect()
     }
 
-    /// To whom the bytes of `range` belong for what the program called at `called`, in rising order of addresses. The
+    /// The owners of the bytes of `range` for a call made at `called`, in rising order of addresses. The
     /// whole range is covered.
     pub(super) fn of(&self, range: Range<u64>, called: u64, mut owned: impl FnMut(Owned)) {
+        // The piece that begins last before the range may reach into it.
         let before = self.pieces.range(..=range.start).next_back();
         let first = before.map_or(range.start, |(start, _)| *start);
         let mut at = range.start;
@@ -112,7 +117,7 @@ impl Owners {
         unknown(at..range.end.max(at), &mut owned);
     }
 
-    /// As [`of`](Self::of) for several ranges in rising order. Those side by side that have one owner mostly come together:
+    /// As [`of`](Self::of) for several ranges in rising order. Adjacent allocations of one owner are mostly passed together:
     /// then `owned` gets the first one's, and all of them.
     pub(super) fn of_all(
         &self,
@@ -121,6 +126,7 @@ impl Owners {
         mut owned: impl FnMut(Owned, &[Range<u64>]),
     ) {
         while let Some(first) = ranges.first() {
+            // The usual case: one lookup for all ranges that end within the first one's piece.
             let (end, of) = self.of_one(first.clone(), called);
             let (together, rest) = ranges.split_at(ranges.partition_point(|own| own.end <= end));
             if together.is_empty() {
@@ -136,8 +142,8 @@ impl Owners {
         }
     }
 
-    /// To whom `range` belongs, if its last byte belongs to whom its first one does: if it ends before the address that
-    /// is returned.
+    /// The owner of the first byte of `range`, and the address up to which that owner holds. It owns the whole range if the range ends by
+    /// then.
     fn of_one(&self, range: Range<u64>, called: u64) -> (u64, Owned) {
         let before = self.pieces.range(..=range.start).next_back();
         let (end, (region, newer)) = match before.filter(|(_, piece)| range.start < piece.end) {
@@ -163,15 +169,17 @@ impl Owners {
         (address < piece.end).then_some(*region)
     }
 
-    /// Forgets the generations that nothing called at `oldest` or later can mean, and gives those that are left.
+    /// Forgets the generations that no call at `oldest` or later can mean, and passes the remaining ones to `left`.
     pub(super) fn prune(&mut self, oldest: u64, mut left: impl FnMut(RegionId)) {
         let mut kept: Vec<(u64, OwnedRange)> = Vec::new();
         for (start, mut piece) in std::mem::take(&mut self.pieces) {
             let generations = &mut piece.generations;
             let older = generations.partition_point(|(since, _)| *since < oldest);
+            // The newest of the older generations stays: a call at `oldest` may still mean it.
             generations.drain(..older.saturating_sub(1));
             generations.iter().for_each(|(_, region)| left(*region));
             match kept.last_mut() {
+                // Neighbours whose generations have become equal are one piece again.
                 Some((_, last)) if last.end == start && last.generations == piece.generations => {
                     last.end = piece.end;
                 }
@@ -194,7 +202,7 @@ impl Owners {
 }
 
 impl OwnedRange {
-    /// Whom the bytes belong to for what was called at `called`, and who has them now if that is another one.
+    /// The owner of the bytes for a call made at `called`, and the present owner if that is another one.
     fn owner(&self, called: u64) -> (RegionId, Option<RegionId>) {
         let behind = self
             .generations
@@ -204,6 +212,7 @@ impl OwnedRange {
             None => RegionId::UNKNOWN,
         };
         let newest = self.generations.last().map(|(_, region)| *region);
+        // Bytes outside of every allocation at the time of the call have no newer owner: the operation did not mean an allocation.
         let newer = newest.filter(|newest| behind > 0 && *newest != region);
         (region, newer)
     }

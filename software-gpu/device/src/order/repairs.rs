@@ -20,7 +20,7 @@ const REMEMBERED: usize = 64;
 #[derive(Debug, Default)]
 pub(super) struct Repairs(VecDeque<Edge>);
 
-/// One of them, and the finding that asks for it.
+/// One of them, and the finding that recommends it.
 #[derive(Debug)]
 struct Edge {
     earlier: Arc<Site>,
@@ -77,7 +77,7 @@ impl Repairs {
         })
     }
 
-    /// The finding with this key asks for an edge.
+    /// The finding with this key recommends an edge.
     pub(super) fn add(&mut self, earlier: Arc<Site>, later: Arc<Site>, kind: Kind, key: String) {
         if self.0.len() == REMEMBERED {
             self.0.pop_front();

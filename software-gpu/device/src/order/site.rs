@@ -1,4 +1,4 @@
-//! Who touches memory: operations of streams, nodes of graphs, host threads.
+//! The sites that access memory: operations of streams, nodes of graphs, host threads.
 
 use std::sync::OnceLock;
 
@@ -17,9 +17,9 @@ pub(super) struct Site {
     pub(super) thread: ThreadId,
     /// Its place among all calls of the program.
     pub(super) called: u64,
-    /// What it comes after, once it runs.
+    /// Its clock, once it runs.
     runs_after: OnceLock<Clock>,
-    /// What it begins after, if that is less.
+    /// The clock of its beginning, if that is smaller.
     begins_after: OnceLock<Clock>,
     /// What its end comes after, if it may overlap the operation before it.
     ends_after: OnceLock<Clock>,
@@ -60,12 +60,12 @@ impl Site {
         let _ = self.ends_after.set(clock.clone());
     }
 
-    /// What whoever has seen its stores comes after.
+    /// The clock that an observer of its stores joins.
     pub(super) fn seen_after(&self) -> Option<&Clock> {
         self.runs_after.get().or_else(|| self.ends_after.get())
     }
 
-    /// What it came after when it ran; nothing before that.
+    /// Its clock when it ran; empty before that.
     pub(super) fn ran_after(&self) -> Option<&Clock> {
         self.runs_after.get()
     }
@@ -92,7 +92,7 @@ pub enum AccessSite {
         operation: OperationId,
         /// In which stream.
         stream: StreamId,
-        /// Of which kind the stream is.
+        /// The stream's kind.
         kind: StreamKind,
         /// Its place in the stream, from 1.
         position: u64,

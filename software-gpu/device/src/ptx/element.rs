@@ -1,7 +1,7 @@
 //! Elements of arrays as operands: `mov.u64 %rd1, table[2]`, `ld.shared.u32 %r2, tile[%r1+1]` (PTX ISA, "Arrays as
 //! Operands").
 //!
-//! `ptxas` 13.0 was asked where they are allowed and what they mean: an index counts elements of the declared basic type,
+//! Where they are allowed and what they mean was tried with `ptxas` 13.0: an index counts elements of the declared basic type,
 //! also in arrays of vectors and of several dimensions; an index of less than 64 bits is scaled in 32 bits and extended by
 //! zeros.
 

@@ -1,4 +1,4 @@
-//! What is wrong with a module, and where.
+//! Errors in modules, with their positions.
 
 use std::fmt;
 
@@ -36,12 +36,12 @@ pub struct PtxError {
     pub function: Option<String>,
     /// The offending text.
     pub text: String,
-    /// What is wrong with it.
+    /// Its error.
     pub message: String,
 }
 
 impl PtxError {
-    /// What PTX does not allow.
+    /// An error for a construct that PTX does not allow.
     pub fn syntax(line: u32, text: impl Into<String>, message: impl Into<String>) -> Self {
         Self::new(PtxErrorKind::Syntax, line, text.into(), message.into())
     }

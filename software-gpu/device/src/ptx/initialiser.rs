@@ -9,7 +9,7 @@ use super::parser::Parser;
 const MAX_DEPTH: usize = 16;
 
 impl Parser<'_> {
-    /// What follows the equals sign of `variable`, an (array of) `kind`.
+    /// The initialiser of `variable`, an (array of) `kind`.
     pub(super) fn initialiser(
         &mut self,
         variable: &mut Variable,
@@ -107,7 +107,7 @@ impl Parser<'_> {
         Ok(())
     }
 
-    /// `0xFF00(name)`: one byte of an address. The bytes come in order, so the first one stands for the address.
+    /// `0xFF00(name)`: one byte of an address. The bytes come in order, so the first one represents the address.
     fn masked_address(&mut self, variable: &mut Variable, line: u32) -> Result<(), PtxError> {
         let mask = match self.previous_integer() {
             Some(mask)

@@ -20,7 +20,7 @@ pub struct Module {
     /// Module-scope variables in `.global`, `.const` and `.shared` space. The driver allocates and initialises those
     /// in `.global` and `.const`; `.shared` ones are laid out per kernel by the executor.
     pub globals: Vec<Variable>,
-    /// Lines of the text are for this device alone: what they need, such as a stack, a GPU is not asked for.
+    /// Lines of the text are for this device alone: a GPU does not need what they use, such as a stack.
     pub has_own_lines: bool,
     /// The source code of the instructions, if the compiler noted it. Linking several modules drops it.
     pub source_lines: SourceLines,
@@ -106,7 +106,7 @@ pub struct Function {
     pub line: u32,
 }
 
-/// Who knows a symbol.
+/// The scope of a symbol.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Linkage {
     /// Its module alone.
@@ -146,7 +146,7 @@ pub enum Space {
     Local,
     /// `.param`.
     Param,
-    /// No space named: the address tells.
+    /// No named space: the address decides.
     Generic,
 }
 

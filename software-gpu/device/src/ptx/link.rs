@@ -7,8 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use super::ir::{Function, Linkage, Module, Operand, Space, Symbol, Variable};
 
-/// Functions that every device has ("PTX Writer's Guide to Interoperability", "System Calls"). The executor says which
-/// of them it knows.
+/// Functions that every device has ("PTX Writer's Guide to Interoperability", "System Calls"). The executor decides which of them it
+/// implements.
 const SYSTEM_CALLS: [&str; 4] = ["__assertfail", "free", "malloc", "vprintf"];
 
 /// Why modules cannot be made one: a message per symbol, as the driver's linker puts it.
@@ -171,7 +171,7 @@ impl Linker {
         }
     }
 
-    /// Takes note of a definition. Returns whether it counts.
+    /// Records a definition. Returns whether it counts.
     fn define(&mut self, unit: &str, name: &str, linkage: Linkage) -> bool {
         let weak = linkage == Linkage::Weak;
         match self.defined.get(name) {

@@ -2,7 +2,7 @@
 //!
 //! The parser knows PTX's *grammar* (directives, declarations, scopes, instruction syntax) and resolves names, but not
 //! what an instruction means: an instruction is its opcode, its modifiers and its operands, as written. Meaning is
-//! given by [`crate::exec::Executable::new`], which refuses by name whatever it does not know. Together they uphold
+//! given by [`crate::exec::Executable::new`], which refuses unknown instructions by name. Together they uphold
 //! one rule: nothing in a module is guessed or ignored silently, except what cannot change a result (debug sections,
 //! `.loc`, `.file`, performance hints).
 //!

@@ -221,7 +221,7 @@ impl<'a> Parser<'a> {
         }
     }
 
-    /// What follows a kernel's name; `false` for a declaration.
+    /// Parses the rest after a kernel's name; `false` for a declaration.
     fn kernel_rest(&mut self, kernel: &mut Kernel, scopes: &mut Scopes) -> Result<bool> {
         if self.accept('(') {
             kernel.parameters = self.parameters(scopes)?;
@@ -277,7 +277,7 @@ impl<'a> Parser<'a> {
         Ok(true)
     }
 
-    /// The body of a function. What is not implemented refuses this function and nothing else of the module.
+    /// The body of a function. An unimplemented instruction makes this function unusable, and nothing else of the module.
     fn body(
         &mut self,
         name: &str,

@@ -98,7 +98,7 @@ impl Scopes {
         self.registers.len() as RegisterId - 1
     }
 
-    /// Says that the variable or parameter is an array.
+    /// Marks the variable or parameter as an array.
     pub fn declare_array(&mut self, name: &str, element_bytes: u32) {
         let arrays = &mut self.scopes[self.current].arrays;
         arrays.insert(name.to_owned(), element_bytes);

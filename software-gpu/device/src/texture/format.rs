@@ -10,7 +10,7 @@ enum Kind {
     Float,
 }
 
-/// What a texel consists of.
+/// The channels of a texel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Format {
     number: u32,

@@ -74,9 +74,9 @@ impl TextureShape {
 /// Memory that a texture or surface refers to.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Image {
-    /// Of the first texel.
+    /// The address of the first texel.
     pub address: u64,
-    /// What a texel consists of.
+    /// The channels of a texel.
     pub format: Format,
     /// Its dimensions.
     pub shape: TextureShape,

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::{Image, Sampler};
 
-/// What a kernel's 64-bit handle stands for.
+/// The object behind a kernel's 64-bit handle.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Object {
     /// `cuTexObjectCreate`.
@@ -33,7 +33,7 @@ impl Objects {
         self.objects.get(&handle)
     }
 
-    /// Forgets an object. `false` for an unknown handle.
+    /// Forgets an object. `false` when no object has this handle.
     pub fn remove(&mut self, handle: u64) -> bool {
         self.objects.remove(&handle).is_some()
     }

@@ -1,4 +1,4 @@
-//! Which texels a fetch reads (CUDA C++ Programming Guide, "Texture Fetching").
+//! The texels that a fetch reads (CUDA C++ Programming Guide, "Texture Fetching").
 //!
 //! Linear filtering computes with weights of 8 fractional bits. The guide says no more: that the position is rounded to the
 //! nearest multiple of 1/256, and that the sum of the weighted texels is rounded once, is this model's choice.
@@ -27,7 +27,7 @@ pub enum Texel {
     Border,
 }
 
-/// What a fetch reads: up to eight texels with their weights in units of `1 / Footprint::UNIT`.
+/// The texels of a fetch: up to eight texels with their weights in units of `1 / Footprint::UNIT`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Footprint {
     texels: [(Texel, u32); 8],
@@ -217,7 +217,7 @@ impl Axis {
         }
     }
 
-    /// A coordinate in texels. Those that repeat the image are brought back into it.
+    /// A coordinate in texels. Coordinates in a repetition of the image are mapped back into it.
     fn in_texels(&self, value: f32) -> f64 {
         let value = if value.is_nan() {
             0.0
@@ -321,7 +321,7 @@ mod tests {
         assert_eq!(row(sampler, 1.75), [(Some(1), 192), (Some(2), 64)]);
         // 0.3 is 76.8 of 256.
         assert_eq!(row(sampler, 1.8), [(Some(1), 179), (Some(2), 77)]);
-        // Less than half a step rounds to zero.
+        // Less than half a step counts as no step.
         assert_eq!(row(sampler, 1.501), [(Some(1), 256)]);
         assert_eq!(row(sampler, 0.25), [(Some(0), 64), (Some(0), 192)]);
     }

@@ -1,4 +1,4 @@
-//! What is known to happen at a fixed time, earliest first.
+//! Events at a fixed time, earliest first.
 //!
 //! Fluids (see `fluid`) end when their changing rates say so and are not listed here.
 
@@ -16,7 +16,7 @@ pub(super) enum AgendaEvent {
     Moves(OpId),
     /// A grid's blocks may be placed.
     Placeable(OpId),
-    /// All that an operation waits for is over.
+    /// Everything that an operation waits for is complete.
     Armed(OpId),
     /// The device's front end can start another grid.
     FrontEnd(usize),

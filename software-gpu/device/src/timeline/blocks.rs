@@ -73,6 +73,7 @@ impl Blocks {
                 counted <= window
             })
             .count();
+        // Few kinds: the blocks keep their order and their exact costs.
         if runs <= KINDS {
             return;
         }
@@ -105,6 +106,7 @@ fn merge(group: &[(u64, Demand)]) -> (u64, Demand) {
     merged.cache = 0.0;
     merged.exposed_per_pico = 0.0;
     for (run, demand) in group {
+        // The merged blocks take as long as the longest. A weight by length keeps the total of each unit's work.
         let share = *run as f64 / count as f64 * (demand.picos / merged.picos);
         for (pipe, part) in merged.pipes.iter_mut().zip(demand.pipes) {
             *pipe += part * share;

@@ -4,7 +4,7 @@
 //! share per warp. The pipes are those of one multiprocessor: a pipe per class of instructions, the schedulers (all
 //! classes together), shared memory, the port to the memory system (or to host memory, whichever it needs for longer), atomics, the start of blocks, which limits
 //! grids of many short blocks, and the network to the other multiprocessors of a cluster; their widths are figures of the profile. Over that time its use of each pipe and of
-//! device memory is taken as even. When a pipe or device memory is asked for more than it has, blocks run slower.
+//! device memory is taken as even. When the demand on a pipe or on device memory exceeds its rate, blocks run slower.
 
 use super::CLASSES;
 use super::profile::Profile;
@@ -49,7 +49,7 @@ impl Rates {
         }
     }
 
-    /// What a block of `warps` that costs `block` asks for.
+    /// The demand of a block of `warps` that costs `block`.
     pub fn demand(&self, block: &BlockTime, warps: u32) -> Demand {
         let mut amounts = [0.0; PIPES];
         for (amount, count) in amounts.iter_mut().zip(block.issue) {
@@ -87,7 +87,7 @@ impl Rates {
     }
 }
 
-/// What one block asks for at full speed.
+/// The demand of one block at full speed.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Demand {
     /// How long it takes.

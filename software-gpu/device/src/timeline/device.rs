@@ -21,7 +21,7 @@ pub(super) struct DeviceState {
     memory: DeviceMemory,
 }
 
-/// What has to be worked out anew at the end of an instant.
+/// The rates to recompute at the end of an instant.
 #[derive(Debug, Default)]
 pub(super) struct Changed {
     pub room: bool,
@@ -61,7 +61,7 @@ impl DeviceState {
         }
     }
 
-    /// When something that moves is over next.
+    /// The earliest end of an operation in progress.
     pub fn next_end(&self) -> Option<Time> {
         let ends = [self.transfers.next_end(), self.grids.next_end()];
         ends.into_iter().flatten().min()

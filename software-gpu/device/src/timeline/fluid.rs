@@ -7,7 +7,7 @@ use super::Time;
 
 #[derive(Clone, Debug)]
 pub(super) struct Fluid {
-    /// What was left at `since`.
+    /// The amount left at `since`.
     left: f64,
     /// Per picosecond.
     rate: f64,
@@ -16,7 +16,7 @@ pub(super) struct Fluid {
 }
 
 impl Fluid {
-    /// `amount` that stands still until it is given a rate.
+    /// An `amount` without a rate: it stays constant until one is set.
     pub fn new(amount: f64, now: Time) -> Self {
         let end = if amount > 0.0 { Time::MAX } else { now };
         Self {
@@ -32,7 +32,7 @@ impl Fluid {
         self.end
     }
 
-    /// What is left at `now`.
+    /// The amount left at `now`.
     pub fn left(&self, now: Time) -> f64 {
         let gone = self.rate * now.since(self.since).as_picos() as f64;
         (self.left - gone).max(0.0)
@@ -79,7 +79,7 @@ mod tests {
     }
 
     #[test]
-    fn nothing_is_over_at_once() {
+    fn an_empty_amount_ends_at_its_start() {
         assert_eq!(
             Fluid::new(0.0, Time::from_picos(7)).end(),
             Time::from_picos(7)

@@ -18,7 +18,7 @@ use super::profile::Profile;
 use super::work::KernelCost;
 use super::{OpId, Time};
 
-/// Who places blocks first: urgency (low numbers first), then the order of starts.
+/// The order in which grids place blocks: by urgency (low numbers first), then by start.
 type Rank = (i32, u64);
 
 #[derive(Debug)]
@@ -54,7 +54,7 @@ impl Cohort {
         self.blocks
     }
 
-    /// No multiprocessor's busiest pipe is asked for more by these blocks.
+    /// The highest demand of these blocks on a multiprocessor's busiest pipe.
     pub fn peak_load(&self) -> f64 {
         self.demand.peak * f64::from(self.most_on_one)
     }
@@ -125,7 +125,7 @@ impl Grids {
         self.cohorts.values().map(|cohort| cohort.fluid.end()).min()
     }
 
-    /// Removes the cohorts that are over at `now`. Returns whether there were any, and adds the grids whose last
+    /// Removes the cohorts that have ended at `now`. Returns whether there were any, and adds the grids whose last
     /// blocks they were to `over`.
     pub fn take_ended(&mut self, now: Time, over: &mut Vec<OpId>) -> bool {
         let ended: Vec<CohortId> = self
@@ -157,8 +157,10 @@ impl Grids {
 
     /// Places all the blocks for which there is room.
     pub fn place(&mut self, now: Time) {
+        // Waves dealt out in advance may now belong to a grid of higher priority, or to other seats.
         self.give_back_waves(now);
         while let Some((&rank, &op)) = self.waiting.first_key_value() {
+            // The first grid in line has no room: grids behind it wait as well, even if their smaller blocks would fit.
             if !self.place_cohort(op, now) {
                 self.collapse(op, now);
                 return;
@@ -242,6 +244,7 @@ impl Grids {
             let Some(grid) = self.resident.get_mut(&cohort.grid) else {
                 continue;
             };
+            // The wave in progress counts as begun; it stays.
             let not_begun = (cohort.fluid.left(now).ceil() as u64)
                 .saturating_sub(1)
                 .min(cohort.waves - 1);

@@ -1,4 +1,4 @@
-//! Which blocks fit on which multiprocessor.
+//! The placement of blocks on multiprocessors.
 //!
 //! Blocks go to the multiprocessor that has the fewest warps, lowest number first: breadth-first, as the hardware does.
 //! A block needs warps (threads), registers, shared memory and one of 32 slots; registers and shared memory are
@@ -14,7 +14,7 @@ use super::profile::{DeviceProfile, Profile};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct CohortId(pub u64);
 
-/// What one block occupies.
+/// The resources of one block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Footprint {
     pub warps: u32,
@@ -56,10 +56,11 @@ impl Footprint {
 }
 
 /// The registers that no other block can have. A block with the same number of warps on each sub-partition takes exactly theirs.
-/// Of the others, a warp also takes its part of what is left on a sub-partition that holds no further warp of the kernel.
+/// In any other block, each warp also takes its part of the registers left on a sub-partition where no further warp of the kernel fits.
 fn registers(device: &DeviceProfile, per_warp: u32, warps: u32) -> u32 {
     let partitions = device.warp_allocation_unit;
     let all = device.max_registers_per_multiprocessor;
+    // Warps that fit on one sub-partition, times the number of sub-partitions.
     let fit = (all / partitions).checked_div(per_warp).unwrap_or(0) * partitions;
     let of_warp = match warps % partitions {
         0 => per_warp,
@@ -72,7 +73,7 @@ fn registers(device: &DeviceProfile, per_warp: u32, warps: u32) -> u32 {
 pub(super) struct Multiprocessor {
     free: Footprint,
     free_slots: u32,
-    /// Who is here, with how many blocks.
+    /// The resident grids, with their numbers of blocks.
     pub residents: Vec<(CohortId, u32)>,
 }
 
@@ -133,6 +134,7 @@ impl Multiprocessors {
     fn spread(&self, block: &Footprint, count: u64) -> Seats {
         let room: Vec<u32> = self.list.iter().map(|sm| sm.room(block)).collect();
         let total: u64 = room.iter().map(|&room| u64::from(room)).sum();
+        // All room is used, so the order does not matter.
         if count >= total {
             return (0..).zip(room).collect();
         }
@@ -144,6 +146,7 @@ impl Multiprocessors {
         let mut seats: Seats = (0..).zip(room.iter().map(|_| 0)).collect();
         let mut left = count;
         while left > 0 {
+            // Each pass gives one block to every multiprocessor with the fewest warps, and thereby raises that minimum.
             let has_room = |i: &usize| seats[*i].1 < room[*i];
             let Some(fewest) = (0..room.len()).filter(has_room).map(|i| warps[i]).min() else {
                 break;

@@ -33,7 +33,7 @@ pub(super) struct TimedOperation {
     pub waits_for: u32,
     /// The earliest start that those which have ended allow.
     pub ready: Time,
-    /// Who waits for this one.
+    /// The operations that wait for this one.
     pub successors: Vec<OpId>,
     /// Nothing more to wait for but the device.
     pub armed: bool,
@@ -52,7 +52,7 @@ impl TimedOperation {
         self.manner.early && are_kernels && self.stream == earlier.stream
     }
 
-    /// When its blocks can be on their way, now that `earlier` is over and lets it start at `ready`.
+    /// The time at which its blocks can be dispatched, now that `earlier` has ended and lets it start at `ready`.
     pub fn on_its_way_after(&self, earlier: &Self, ready: Time) -> Time {
         let after = match self.overlaps(earlier) {
             true => earlier.started.unwrap_or(ready),
@@ -95,7 +95,7 @@ impl TimedOperation {
     }
 }
 
-/// Operations by number. Those forgotten count as complete.
+/// Operations by number. Forgotten operations count as complete.
 #[derive(Debug, Default)]
 pub(super) struct Operations {
     first: u64,

@@ -18,7 +18,7 @@ pub(super) enum Unit {
 impl Unit {
     const COUNT: usize = 1 + CopyKind::ENGINES;
 
-    /// What `work` needs, if anything.
+    /// The requirements of `work`, if there are any.
     pub fn of(work: &OperationStage) -> Option<Self> {
         match *work {
             OperationStage::Kernel { .. } | OperationStage::Set { .. } => {
@@ -65,7 +65,7 @@ impl Queues {
         self.queue(unit, connection).front() == Some(&op)
     }
 
-    /// Removes the operation that starts, and tells which is next.
+    /// Removes the operation that starts, and returns the next one.
     pub fn pop(&mut self, unit: Unit, connection: usize) -> Option<OpId> {
         let queue = self.queue(unit, connection);
         queue.pop_front();

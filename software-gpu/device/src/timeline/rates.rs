@@ -18,7 +18,7 @@ use super::work::Coupling;
 /// The speed of each cohort, in their order: 1 is full speed.
 type Speeds = Vec<f64>;
 
-/// What is on one multiprocessor.
+/// The blocks on one multiprocessor.
 type Residents = [(CohortId, u32)];
 
 /// Device memory, as those who share it see it.
@@ -60,7 +60,7 @@ impl DeviceMemory {
         transfers.share_device(&copy_rates, now);
     }
 
-    /// A copy within the device asks as much as a device full of threads.
+    /// A copy within the device has the demand of a device full of threads.
     fn copy_claims(&self, transfers: &Transfers, grids: &Grids) -> Vec<Claim> {
         let claim = Claim {
             demand: self.copy_demand,
@@ -79,6 +79,7 @@ fn share_cache(grids: &Grids, speeds: &mut [f64]) {
     let share = |cohort: &Cohort| cohort.demand.cache * cohort.blocks() as f64;
     let cohorts = grids.cohorts.values().zip(&*speeds);
     let asked: f64 = cohorts.map(|(cohort, speed)| share(cohort) * speed).sum();
+    // All cohorts are slowed by the same factor: the cache divides its rate in proportion to their traffic.
     if asked > 1.0 {
         for (cohort, speed) in grids.cohorts.values().zip(speeds) {
             if cohort.demand.cache > 0.0 {
@@ -99,6 +100,7 @@ fn settle(grids: &Grids, copies: &[Claim], memory: Bandwidth, paces: &[f64]) -> 
     if crowded.is_empty() {
         return share_memory(grids, paces, copies, memory);
     }
+    // Round 1: each limit alone. Round 2: a cohort that memory slows demands less of the pipes, and the others get the rest.
     let issued = share_pipes(grids, &crowded, paces);
     let (served, _) = share_memory(grids, &issued, copies, memory);
     let held_by_memory = issued
@@ -126,6 +128,7 @@ fn settle(grids: &Grids, copies: &[Claim], memory: Bandwidth, paces: &[f64]) -> 
 ///
 /// Both laws are fitted to the kernels of `multi_stream_pipeline --part warp-specialised` on an H200 and on an H100.
 fn paces(grids: &Grids, memory: f64, burst: f64) -> Speeds {
+    // The usual case: no kernel couples its warps by barriers or hand-overs.
     let is_free = |cohort: &Cohort| cohort.demand.coupling == Coupling::Free;
     let mut paces = vec![1.0; grids.cohorts.len()];
     if grids.cohorts.values().all(is_free) {
@@ -201,8 +204,9 @@ fn together(one: f64, other: f64) -> f64 {
     (one * one + other * other).sqrt().sqrt()
 }
 
-/// What is on the multiprocessors on which a pipe may be asked for more than it has, each mixture once.
+/// The mixtures of blocks on multiprocessors where the demand on a pipe may exceed its rate, each once.
 fn crowded(grids: &Grids) -> BTreeSet<&Residents> {
+    // A cheap upper bound first: the sum of the highest load of each cohort on a multiprocessor.
     let most: f64 = grids.cohorts.values().map(Cohort::peak_load).sum();
     if most <= 1.0 {
         return BTreeSet::new();
@@ -238,6 +242,7 @@ fn share_pipes(grids: &Grids, crowded: &BTreeSet<&Residents>, wanted: &[f64]) ->
             for (((id, _), claim), share) in
                 residents.iter().zip(&claims).zip(max_min(&claims, 1.0))
             {
+                // The pipe with the smallest share determines the speed.
                 if share < claim.demand {
                     let i = index[id];
                     speeds[i] = speeds[i].min(wanted[i] * (share / claim.demand));
@@ -266,6 +271,7 @@ fn share_memory(
         .map(|claim| claim.demand)
         .zip(shares)
         .collect();
+    // Fairness applies to the demand that is left after the pipes; latency under load depends on both figures.
     for (claim, (demand, share)) in claims.iter_mut().zip(&demands) {
         claim.demand = demand * share;
     }

@@ -1,9 +1,12 @@
-//! How a resource is shared among those that demand it.
+//! How a resource is shared among its consumers: weighted max-min fairness, and a memory whose latency grows with its load.
+//!
+//! Max-min fairness (Bertsekas and Gallager, *Data Networks*, section 6.5.2) gives no consumer more than it demands, and none more per
+//! weight than one whose demand is not met.
 
-/// One that wants a share.
+/// A consumer with its demand.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Claim {
-    /// What it would use, were it alone.
+    /// Its demand if it were alone.
     pub demand: f64,
     /// How much it gets relative to others that are not satisfied either: its resident warps.
     pub weight: f64,
@@ -12,13 +15,15 @@ pub(super) struct Claim {
 /// Weighted max-min fairness: no claim gets more than it demands, and the remainder of small demands goes to the others in
 /// proportion to their weights.
 ///
-/// Warps are served in turn, so that a kernel which asks little is not slowed by one which asks for everything.
+/// Warps are served in turn, so a kernel with a small demand is not slowed by one that demands everything.
 pub(super) fn max_min(claims: &[Claim], capacity: f64) -> Vec<f64> {
     let total: f64 = claims.iter().map(|claim| claim.demand).sum();
     if total <= capacity {
         return claims.iter().map(|claim| claim.demand).collect();
     }
     let mut order: Vec<usize> = (0..claims.len()).collect();
+    // Progressive filling: in order of demand per weight, each claim gets its demand or its fair share of what is left. All claims
+    // behind the first that is cut short are cut short as well. Equal ones keep their order, so the sums are the same in every run.
     let modesty = |i: usize| claims[i].demand / claims[i].weight;
     order.sort_by(|&a, &b| modesty(a).total_cmp(&modesty(b)).then(a.cmp(&b)));
     let mut weight: f64 = claims.iter().map(|claim| claim.weight).sum();
@@ -27,6 +32,7 @@ pub(super) fn max_min(claims: &[Claim], capacity: f64) -> Vec<f64> {
     for i in order {
         let fair = left * (claims[i].weight / weight);
         shares[i] = claims[i].demand.min(fair);
+        // Rounding must not make the rest negative.
         left = (left - shares[i]).max(0.0);
         weight -= claims[i].weight;
     }
@@ -124,7 +130,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_limited_elsewhere_can_wait_for_memory_meanwhile() {
+    fn a_consumer_limited_elsewhere_can_wait_for_memory_meanwhile() {
         assert_eq!(MEMORY.delivered(&[(3.0, 0.5)]), 1.5);
         let unlimited = MEMORY.delivered(&[(12.0, 1.0)]);
         assert!((MEMORY.delivered(&[(12.0, 0.6)]) - unlimited).abs() < 1e-9);

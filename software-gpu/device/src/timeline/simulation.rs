@@ -77,14 +77,14 @@ impl Timeline {
         self.streams.set_priority(stream, priority);
     }
 
-    /// Gives a kernel that is not under way yet a priority of its own.
+    /// Sets the priority of a kernel that has not started yet.
     pub fn set_kernel_priority(&mut self, op: OpId, priority: i32) {
         if let Some(operation) = self.operations.get_mut(op) {
             operation.priority = Some(priority);
         }
     }
 
-    /// Gives the stream's connection free for others. Operations that it was given still run.
+    /// Frees the stream's connection for others. Its submitted operations still run.
     pub fn remove_stream(&mut self, stream: StreamId) {
         self.streams.remove(stream);
     }
@@ -167,7 +167,7 @@ impl Timeline {
                 self.report(happening);
                 return Some(happening);
             }
-            // The caller went on without an answer: time cannot advance until each kernel has a cost.
+            // The caller continued without an answer: time cannot advance until each kernel has a cost.
             while let Some(op) = self.unanswered.first().copied() {
                 self.set_kernel_cost(op, KernelCost::default());
                 self.complete_host_function(op, Time::ZERO);
@@ -179,7 +179,7 @@ impl Timeline {
         None
     }
 
-    /// What the kernel that just started costs. Ignored for anything else.
+    /// Sets the cost of the kernel that just started. Ignored for anything else.
     pub fn set_kernel_cost(&mut self, op: OpId, cost: KernelCost) {
         let Some(operation) = self.operations.get(op) else {
             return;
@@ -198,6 +198,7 @@ impl Timeline {
         }
         let stream = self.streams.get(operation.stream);
         let priority = operation.priority.unwrap_or(stream.priority);
+        // A kernel that starts early was dispatched while its predecessor ran, so its ramp may have passed already.
         let on_its_way = match operation.manner.early {
             true => operation.on_its_way,
             false => self.now,
@@ -252,7 +253,7 @@ impl Timeline {
         self.operations.get(op).filter(|o| o.reported)?.ended
     }
 
-    /// When the device told the host of the operation's end: as [`finished_at`](Self::finished_at), but not of notes,
+    /// The time at which the device reported the operation's end to the host: as [`finished_at`](Self::finished_at), but not of notes,
     /// which only the host keeps.
     pub fn seen_to_end(&self, op: OpId) -> Option<Time> {
         let operation = self.operations.get(op)?;
@@ -270,6 +271,7 @@ impl Timeline {
             .iter()
             .map(|device| HandOvers(&device.profile.handover).longest())
             .max();
+        // A hand-over may still delay an operation that is submitted for up to this time after the end.
         let horizon = self.now - longest.unwrap_or(Time::ZERO);
         self.operations.forget(before, horizon);
     }
@@ -306,6 +308,7 @@ impl Timeline {
     fn next_instant(&self) -> Option<Time> {
         let ends = self.devices.iter().filter_map(DeviceState::next_end);
         ends.chain(self.agenda.next_time())
+            // A fluid at rate 0 never ends by itself.
             .filter(|time| *time < Time::MAX)
             .min()
     }
@@ -313,6 +316,7 @@ impl Timeline {
     /// Everything that happens at `now`.
     fn process(&mut self, now: Time) {
         self.now = now;
+        // The order within an instant: ends, then events at a fixed time, then starts, and rates last, once for everything that changed.
         for device in 0..self.devices.len() {
             self.end_fluids(device);
         }
@@ -352,7 +356,7 @@ impl Timeline {
         }
     }
 
-    /// Everything that `op` waited for is over: it goes to its unit, or to the host, or is a mere point in time.
+    /// Everything that `op` waited for is complete: `op` goes to its unit or to the host, or takes no time.
     fn arm(&mut self, op: OpId) {
         let Some(operation) = self.operations.get_mut(op) else {
             return;
@@ -365,6 +369,7 @@ impl Timeline {
             Some(unit) => {
                 let stream = self.streams.get(stream);
                 let queues = &mut self.devices[stream.device].queues;
+                // Otherwise an operation issued earlier on the connection is in front of it: a false dependency between streams.
                 if queues.is_next(unit, stream.connection, op) {
                     self.offer(op);
                 }
@@ -484,7 +489,7 @@ impl Timeline {
         device.changed.rates = true;
     }
 
-    /// The last block of the grid is over.
+    /// The last block of the grid has ended.
     fn drain(&mut self, op: OpId) {
         let Some(device) = self.device_of(op) else {
             return;
@@ -524,6 +529,7 @@ impl Timeline {
         if let Some(unit) = Unit::of(&work) {
             let stream = self.streams.get(stream);
             let queues = &mut self.devices[stream.device].queues;
+            // The operation has left its queue. If its successor there is armed already, the successor is offered to the unit now.
             let next = queues.pop(unit, stream.connection);
             if let Some(next) =
                 next.filter(|&next| self.operations.get(next).is_some_and(|o| o.armed))
@@ -576,6 +582,7 @@ impl Timeline {
         later.follow(op, followed, ready);
         later.ready = later.ready.max(ready);
         later.on_its_way = on_its_way;
+        // The last dependency to end determines when the operation can start; `ready` has the maximum of all.
         later.waits_for -= 1;
         if later.waits_for == 0 {
             let ready = later.ready;

@@ -42,7 +42,7 @@ impl StreamTable {
         StreamId(self.list.len() as u32 - 1)
     }
 
-    /// Frees the stream's place on its connection. What it was given already still runs.
+    /// Frees the stream's place on its connection. Its submitted operations still run.
     pub fn remove(&mut self, stream: StreamId) {
         if let Some(stream) = self.list.get(stream.0 as usize) {
             let users = &mut self.users[stream.device][stream.connection];

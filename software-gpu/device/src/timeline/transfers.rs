@@ -55,7 +55,7 @@ fn crosses_link(kind: CopyKind) -> bool {
 pub(super) struct Transfer {
     pub route: Route,
     pub fluid: Fluid,
-    /// Of a copy between devices, in bytes per picosecond: what `peers` has found.
+    /// The rate of a copy between devices in bytes per picosecond, as computed in `peers`.
     pub peer_rate: f64,
 }
 
@@ -226,7 +226,7 @@ impl Transfers {
             .min()
     }
 
-    /// Removes a transfer that is over at `now` and frees its engine.
+    /// Removes a transfer that has ended at `now` and frees its engine.
     pub fn take_ended(&mut self, now: Time) -> Option<OpId> {
         let (&op, transfer) = self
             .moving

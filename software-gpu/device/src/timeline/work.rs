@@ -20,7 +20,7 @@ pub struct StreamId(pub(super) u32);
 /// The operation itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum OperationStage {
-    /// A grid of thread blocks. Its cost is asked for when it starts: [`super::Timeline::set_kernel_cost`].
+    /// A grid of thread blocks. The driver provides its cost when it starts: [`super::Timeline::set_kernel_cost`].
     Kernel {
         /// Blocks of the grid.
         blocks: u64,
@@ -58,7 +58,7 @@ pub enum OperationStage {
     Timestamp,
     /// What has changed in a graph goes to the device, at the beginning of a launch.
     Upload,
-    /// `cuLaunchHostFunc`. Its length is asked for when it starts: [`super::Timeline::complete_host_function`].
+    /// `cuLaunchHostFunc`. The driver provides its length when it starts: [`super::Timeline::complete_host_function`].
     HostFunction,
     /// `cuStreamWaitValue32` and its variants. Ends when the caller says so: [`super::Timeline::value_came`].
     ValueWait,

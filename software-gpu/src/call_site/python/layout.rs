@@ -3,7 +3,7 @@
 
 use crate::own_memory as memory;
 
-/// Of the second field of a `PyVarObject` or a `str`: its length.
+/// The offset of the second field of a `PyVarObject` or a `str`: its length.
 pub(super) const LENGTH: usize = 16;
 /// The data of a `bytes` object.
 pub(super) const BYTES: usize = 32;
@@ -11,7 +11,7 @@ pub(super) const BYTES: usize = 32;
 /// whether all is ASCII.
 pub(super) const TEXT_STATE: usize = 32;
 
-/// Of one version of CPython, in bytes.
+/// The offsets of one version of CPython, in bytes.
 pub(super) struct Layout {
     /// In the state of a thread: its innermost frame, or in `frames` what points to it.
     thread: usize,
@@ -83,7 +83,7 @@ const VERSIONS: [(u32, Layout); 3] = [
 ];
 
 impl Layout {
-    /// Of a version as `Py_Version` gives it, `0x030d00f0`.
+    /// The layout for a version as `Py_Version` gives it, `0x030d00f0`.
     #[cfg_attr(
         not(all(target_os = "linux", target_pointer_width = "64")),
         allow(dead_code)

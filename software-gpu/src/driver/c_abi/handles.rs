@@ -131,7 +131,7 @@ impl<H: Handle, T> Table<H, T> {
         self.objects.values_mut()
     }
 
-    /// Removes all objects but those that `keep` wants.
+    /// Removes all objects except those for which `keep` is true.
     pub(in crate::driver) fn retain(&mut self, keep: impl Fn(&T) -> bool) {
         self.objects.retain(|_, object| keep(object));
     }

@@ -82,7 +82,7 @@ mod tests {
         }
     }
 
-    /// Of CUDA 2 and 3, functions that have a newer ABI are left out: see docs/software-gpu/limits.md.
+    /// Functions of CUDA 2 and 3 that have a newer ABI are left out: see docs/software-gpu/limits.md.
     #[test]
     fn every_name_has_a_function_in_every_version_since_cuda_4() {
         let missing = |name: &str, version: i32| {

@@ -235,7 +235,7 @@ pub fn export(name: &str) -> Option<&'static super::forward::Export> {
     exports.find_map(|(candidate, export)| (*candidate == name).then_some(*export))
 }
 
-/// The names of all symbols that [`entry_point`] knows.
+/// The names of all symbols of [`entry_point`].
 pub fn entry_points() -> &'static [&'static str] {
     NAMES
 }

@@ -105,7 +105,7 @@ impl<T> Out<T> {
 
     /// Writes the result if the caller wants it.
     pub(in crate::driver) fn set_if_wanted(self, value: T) {
-        // Null means that the caller does not.
+        // Null means that the caller does not want it.
         let _ = self.set(value);
     }
 

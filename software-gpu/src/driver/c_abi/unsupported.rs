@@ -4,7 +4,7 @@ use super::entry_point::guarded;
 use super::errors::CudaError;
 use super::types::CUresult;
 
-/// Defines entry points that return `CUDA_ERROR_NOT_SUPPORTED` whatever they are passed. Their parameters do not
+/// Defines entry points that return `CUDA_ERROR_NOT_SUPPORTED` for all arguments. Their parameters do not
 /// matter: with the C calling convention it is the caller that passes and removes them.
 macro_rules! refuse {
     ($($what:literal: $($name:ident)*;)*) => {

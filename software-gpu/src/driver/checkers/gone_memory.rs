@@ -1,9 +1,9 @@
-//! Copies and memsets whose memory is gone when their turn comes.
+//! Copies and memsets whose memory was freed before they run.
 //!
 //! A node of a graph keeps the addresses that it was made with; the memory has to exist whenever the graph runs
 //! (CUDA programming guide, "CUDA Graphs"). What was freed or unregistered before is no address of the device any more:
 //! the context fails with `CUDA_ERROR_ILLEGAL_ADDRESS`. So it does for pageable memory that the program has given back to
-//! the operating system; memory that the C library keeps for its next allocation cannot be told from memory in use.
+//! the operating system; memory that the C library keeps for its next allocation cannot be distinguished from memory in use.
 
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -43,7 +43,7 @@ impl Frees {
     }
 }
 
-/// What a copy or a memset does with the side whose memory is gone.
+/// What a copy or a memset does with the side whose memory was freed.
 struct Loss {
     side: Side,
     what: &'static str,
@@ -105,9 +105,9 @@ impl Simulator {
         self.is_gone(side, freed).then_some(Loss { side, what })
     }
 
-    /// Whether a side's memory is gone. Pageable memory is asked for only where `probes` says so, of nodes of graphs: other calls
-    /// are over before the program can give it back. Device memory that a pool has released may still be in use by them: a free
-    /// in stream order that is not ordered behind them is a race, and their own report names it.
+    /// Whether a side's memory is gone. Pageable memory is examined only if `probes` is set, for nodes of graphs: other calls have returned
+    /// before the program can free it. Device memory that a pool has released may still be in use by them: a free in stream order that is not ordered
+    /// behind them is a race, and their own report names it.
     fn is_gone(&self, side: Side, probes: bool) -> bool {
         let bytes = side.rows.span().unwrap_or(0);
         match side.place {
@@ -206,7 +206,7 @@ fn is_mapped_by_system(address: usize, bytes: usize) -> bool {
     unsafe { msync(start as *mut c_void, address - start + bytes, MS_ASYNC) == 0 }
 }
 
-/// Elsewhere nothing can be asked.
+/// Other systems offer no such query.
 #[cfg(not(unix))]
 fn is_mapped_by_system(_: usize, _: usize) -> bool {
     true

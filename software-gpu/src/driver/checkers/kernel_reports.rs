@@ -81,7 +81,7 @@ fn shared_race(operation: u64, race: &SharedRace, lines: &SourceLines) {
     });
 }
 
-/// What happens, and without what.
+/// The error, and the missing synchronisation.
 fn in_words(missing: Missing) -> (&'static str, &'static str) {
     match missing {
         Missing::WarpBarrier | Missing::BlockBarrier => (
@@ -107,7 +107,7 @@ fn in_words(missing: Missing) -> (&'static str, &'static str) {
     }
 }
 
-/// What to do about it.
+/// The remedy.
 fn remedy(missing: Missing) -> &'static str {
     match missing {
         Missing::WarpBarrier => {
@@ -211,7 +211,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn lanes_are_told_as_ranges() {
+    fn lanes_are_printed_as_ranges() {
         assert_eq!(lanes(0b1000_1111), "0-3, 7");
         assert_eq!(lanes(!0), "0-31");
         assert_eq!(lanes(1 << 31), "31");

@@ -1,5 +1,5 @@
-//! The driver's side of the checkers: it tells the ordering checker what the program does, keeps track of written memory,
-//! and reports what was seen inside kernels.
+//! The driver's side of the checkers: it reports the program's calls to the ordering checker, tracks written memory, and reports the findings inside
+//! kernels.
 
 pub(super) mod gone_memory;
 pub(super) mod kernel_reports;

@@ -86,7 +86,7 @@ impl Ordering {
         self.tell(|checker| checker.stream_named(stream.into(), name));
     }
 
-    /// What reports call the stream.
+    /// The stream's name in reports.
     pub(in crate::driver) fn name_of(&self, stream: CUstream) -> String {
         let stream = StreamId::from(stream);
         let name = self.checker.as_ref().map(|checker| checker.name_of(stream));
@@ -146,8 +146,8 @@ impl Ordering {
         self.tell(|checker| checker.node_waited(node.into(), event.into()));
     }
 
-    /// A launch of an executable graph is about to be submitted: it comes after the one before, in whatever stream that
-    /// was, and whether or not it is over.
+    /// A launch of an executable graph is about to be submitted: it happens after the previous launch, whichever stream that was in, even if that has
+    /// completed.
     pub(in crate::driver) fn launch_begins(&mut self, exec: CUgraphExec, stream: CUstream) {
         self.tell(|checker| checker.waited(thread(), stream.into(), exec.into()));
     }
@@ -235,7 +235,7 @@ impl Ordering {
         self.tell(|checker| checker.value_forgotten(write));
     }
 
-    /// The wait for a value is over, after this write of it.
+    /// The wait for a value has ended, after this write of it.
     pub(in crate::driver) fn value_found(
         &mut self,
         wait: OpId,
@@ -287,7 +287,7 @@ impl Ordering {
         self.tell(|checker| checker.waits(WaitId(current::serial()), something));
     }
 
-    /// The calling thread has waited for all that it was to wait for.
+    /// The calling thread has completed its waits.
     pub(in crate::driver) fn returned(&mut self) {
         self.has_waited |= self.waiting.remove(&current::serial());
         self.tell(|checker| checker.returned(WaitId(current::serial())));
@@ -319,7 +319,7 @@ impl Ordering {
         self.tell(|checker| checker.allocated(range, Description::new(what).at(CallSite::here())));
     }
 
-    /// Memory is gone, after everything that could use it.
+    /// Memory was freed, after everything that could use it.
     pub(in crate::driver) fn freed(&mut self, start: u64, bytes: usize) {
         self.tell(|checker| checker.freed(start..start + bytes as u64));
     }
@@ -436,7 +436,7 @@ pub(crate) fn host_acquired(start: u64, bytes: usize) {
     );
 }
 
-/// Tells the checker what the calling code does, which is a host function's or a thread's own.
+/// Reports to the checker what the calling code does, which is a host function's or a thread's own.
 fn by_host(
     of_function: impl FnOnce(&mut Checker, OperationId),
     of_thread: impl FnOnce(&mut Checker, ThreadId),
@@ -483,7 +483,7 @@ fn registered(ordinal: Ordinal) -> ThreadId {
 }
 
 impl Operation {
-    /// What it is called in reports.
+    /// Its name in reports.
     pub(in crate::driver) fn description(&self) -> Description {
         let what = match &self.effect {
             Effect::Kernel(launch) => format!("kernel `{}`", launch.name()),
@@ -538,7 +538,7 @@ impl From<CUcontext> for ContextId {
 }
 
 impl Simulator {
-    /// Where the present call comes from, if reports want to know.
+    /// The call site of the present call, if reports need it.
     pub(in crate::driver) fn call_site(&self) -> Option<Arc<CallSite>> {
         self.ordering.is_on().then(CallSite::here)
     }

@@ -16,7 +16,7 @@ use crate::reports::{self, Kind};
 use crate::timeline::{CopyKind, OpId};
 
 impl Simulator {
-    /// Takes note of what was seen of a kernel that has just been executed; nothing when the checkers are off.
+    /// Records what was seen of a kernel that has just been executed; nothing when the checkers are off.
     pub(in crate::driver) fn kernel_observed(&mut self, op: OpId, observed: Option<Observed>) {
         let Some(observed) = observed else {
             self.memory.assume_written();

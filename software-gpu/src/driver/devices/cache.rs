@@ -21,11 +21,11 @@ pub(in crate::driver) struct Cache {
     capacity: u64,
 }
 
-/// What is held of a granule: a bit for each line.
+/// The cached lines of a granule, a bit for each.
 #[derive(Clone, Copy, Debug, Default)]
 struct Held {
     lines: u32,
-    /// Those that were stored to, and device memory does not have that yet.
+    /// Dirty lines: stored to, and not yet written back to device memory.
     dirty: u32,
 }
 
@@ -39,9 +39,9 @@ pub(in crate::driver) struct Misses {
 /// What the touches of one kind come to, in lines.
 #[derive(Clone, Copy, Debug, Default)]
 struct Traffic {
-    /// Those touched: in each interval anew.
+    /// The lines touched, counted anew in each interval.
     touched: u64,
-    /// Those that are not in the cache.
+    /// The lines that miss in the cache.
     missed: u64,
     /// Lines that do not fit beside the others of their interval.
     crowded: u64,
@@ -69,7 +69,7 @@ impl Cache {
         let [all_read, all_written] = [reads, writes].map(|touches| distinct(touches));
         let too_large = all_read + all_written > self.capacity;
         if too_large {
-            // What it needs first displaces what it would have found.
+            // Its first lines displace the lines that it would have found later.
             self.clear();
         }
         let mut intervals = reads.chunk_by(same_time).peekable();
@@ -146,7 +146,7 @@ impl Traffic {
         }
         let bytes = bytes as f64;
         let line = Touched::LINE as f64;
-        // Of lines that are touched in part, no more comes than was asked for.
+        // Only the touched part of a line is loaded.
         let first = self.missed as f64 * line.min(bytes / lines as f64);
         let again = (bytes - self.touched as f64 * line).max(0.0);
         let crowded = self.crowded as f64 / self.touched as f64;
@@ -219,7 +219,7 @@ mod tests {
     #[test]
     fn what_is_loaded_twice_hits_once() {
         assert_eq!(cache(100).run(&kernel(0..40, 4, 0..0)).reads, 0.25);
-        // Of twice as much as there is room for, half has gone before it is loaded again.
+        // With twice the data that fits, half of it has been evicted before it is loaded again.
         assert_eq!(cache(20).run(&kernel(0..40, 2, 0..0)).reads, 0.75);
     }
 

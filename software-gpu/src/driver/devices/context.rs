@@ -72,7 +72,7 @@ struct CreateParameters {
 }
 
 impl CreateParameters {
-    /// Whether the context is to be another than one without parameters.
+    /// Whether the context has parameters.
     fn ask_for_more(&self) -> bool {
         let _ = self.affinities;
         self.affinity_count != 0 || !self.graphics.is_null()
@@ -394,8 +394,8 @@ impl Call {
         self.usable(context).map(|_| ())
     }
 
-    /// Waits for all work of the current context and of the others that can reach the memory at `address`: its owner
-    /// and those with peer access to it, or everybody if it is page-locked.
+    /// Waits for all work of the current context and of the others that can reach the memory at `address`: its owner and those with peer access to
+    /// it, or all contexts if it is page-locked.
     ///
     /// # Errors
     /// The error of a kernel of the current context.

@@ -33,7 +33,7 @@ pub(in crate::driver) struct Primary {
     pub(in crate::driver) context: Option<CUcontext>,
     /// How often it was retained and not released.
     pub(in crate::driver) users: u32,
-    /// What it is created with.
+    /// The parameters of its creation.
     pub(in crate::driver) flags: c_uint,
 }
 
@@ -164,7 +164,7 @@ impl Simulator {
         Ok(&self.devices[ordinal].profile)
     }
 
-    /// What calls cost the host: there is one, whatever its devices are.
+    /// The cost of calls on the host: there is one host for all devices.
     pub(in crate::driver) fn host(&self) -> &Host {
         &self.devices[0].profile.host
     }

@@ -13,7 +13,7 @@ const DEFAULT: &str = "h200";
 
 static CHOSEN: OnceLock<(String, Profile)> = OnceLock::new();
 
-/// Why the software GPU does not model what was asked for.
+/// Why the software GPU does not model the requested device.
 #[derive(Debug, thiserror::Error)]
 #[non_exhaustive]
 pub enum ChoiceError {

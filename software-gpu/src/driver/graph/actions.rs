@@ -148,7 +148,7 @@ pub(super) fn copy_params(call: &Call, copy: &Copy) -> CUmemcpy3D {
 /// A memset node.
 ///
 /// # Errors
-/// `CUDA_ERROR_INVALID_VALUE` for elements of another size than 1, 2 or 4 bytes, when nothing is to be set, and as the
+/// `CUDA_ERROR_INVALID_VALUE` for elements of a size other than 1, 2 or 4 bytes, when nothing is to be set, and as the
 /// memsets of streams.
 pub(super) fn set(
     call: &Call,

@@ -81,7 +81,7 @@ pub(super) unsafe fn output<T: Copy>(
 /// `CUDA_ERROR_INVALID_VALUE` for null.
 ///
 /// # Safety
-/// The pointer is null or leads to parameters of this type.
+/// The pointer is null or points to parameters of this type.
 pub(super) unsafe fn parameters<T: Copy>(from: *const T) -> Result<T, CudaError> {
     // SAFETY: the caller's promise.
     unsafe { from.as_ref() }

@@ -124,7 +124,7 @@ fn instantiate(exec: Out<CUgraphExec>, graph: CUgraph, flags: u64) -> Result<(),
 }
 
 /// # Safety
-/// `params` is null or leads to parameters.
+/// `params` is null or points to parameters.
 unsafe fn instantiate_with(
     null: NullStream,
     exec: Out<CUgraphExec>,

@@ -25,7 +25,7 @@ pub(super) struct Executable {
     pub(super) changed: bool,
 }
 
-/// What happens at one point of an executable graph.
+/// The action at one point of an executable graph.
 #[derive(Clone, Debug)]
 pub(super) struct GraphStep {
     /// The node that this step is made from.
@@ -115,7 +115,7 @@ impl Role {
     }
 }
 
-/// The steps of a graph. Equal graphs give equal steps in the same order, whatever their handles.
+/// The steps of a graph. Equal graphs give equal steps in the same order; handles play no part.
 pub(super) fn flatten(graphs: &Graphs, graph: CUgraph) -> Result<Vec<GraphStep>, CudaError> {
     let mut steps = Vec::new();
     flatten_after(graphs, graph, &[], &mut steps)?;

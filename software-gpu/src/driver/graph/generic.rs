@@ -106,7 +106,7 @@ const REFUSED: [(c_uint, &str); 4] = [
 /// `CUDA_ERROR_NOT_SUPPORTED` for a type that is left out.
 ///
 /// # Safety
-/// `params` is null or leads to parameters.
+/// `params` is null or points to parameters.
 unsafe fn checked(call: &str, params: *const NodeParams) -> Result<NodeParams, CudaError> {
     // SAFETY: the caller's promise.
     let params = unsafe { arrays::parameters(params) }?;

@@ -104,7 +104,7 @@ impl Simulator {
         Ok(given.since(clock))
     }
 
-    /// Submits one launch and returns its end. `clock` is the host's, which goes on by `copy` with each copy.
+    /// Submits one launch and returns its end. `clock` is the host's, which advances by `copy` with each copy.
     fn submit_steps(
         &mut self,
         exec: CUgraphExec,
@@ -204,7 +204,7 @@ impl Simulator {
         Ok(stream)
     }
 
-    /// A stream that an executable graph has left behind, if all its work is over; or a new one.
+    /// An idle stream that a destroyed executable graph has released, or a new one.
     fn spare_stream(&mut self, context: CUcontext, priority: i32) -> Result<CUstream, CudaError> {
         let Self {
             graphs, streams, ..

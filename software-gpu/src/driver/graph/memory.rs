@@ -24,7 +24,7 @@ const GRANULE: usize = 512;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Allocation {
     pub(super) address: CUdeviceptr,
-    /// As the program asked for them.
+    /// As the program requested them.
     pub(super) bytes: usize,
     /// The ordinal of the device.
     pub(super) device: usize,
@@ -44,7 +44,7 @@ struct Block {
     device: usize,
     /// A multiple of [`GRANULE`].
     reserved: usize,
-    /// What its node asked for.
+    /// The parameters of its node.
     bytes: usize,
     /// How many graphs and executable graphs have its node. Without any, and when it is not alive, it is spare.
     holders: usize,
@@ -183,7 +183,7 @@ impl Graphs {
         Ok(false)
     }
 
-    /// For what graphs with memory cannot have done to them.
+    /// The error for an operation that graphs with memory nodes do not allow.
     ///
     /// # Errors
     /// `CUDA_ERROR_NOT_SUPPORTED` for such a graph.

@@ -31,7 +31,7 @@ impl Node {
     }
 }
 
-/// What a node does.
+/// The action of a node.
 #[derive(Clone, Debug)]
 pub(super) enum Action {
     Kernel(Box<KernelNode>),
@@ -157,7 +157,7 @@ struct Pointers(Vec<*mut c_void>);
 unsafe impl Send for Pointers {}
 
 impl Clone for Pointers {
-    /// The clone's arguments are elsewhere: its pointers are made when they are asked for.
+    /// The clone's arguments are elsewhere: its pointers are made on demand.
     fn clone(&self) -> Self {
         Self(Vec::new())
     }

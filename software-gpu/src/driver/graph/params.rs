@@ -27,7 +27,7 @@ pub(in crate::driver) struct KernelParams {
     pub(super) common: KernelParamsV1,
     /// `CUkernel`, used when the function is null.
     pub(super) kernel: usize,
-    /// Of the kernel, then.
+    /// The kernel's context, used in the same case.
     pub(super) context: CUcontext,
 }
 
@@ -103,7 +103,7 @@ pub(in crate::driver) union AnyParams {
     pub(super) child: ChildParams,
     pub(super) event: CUevent,
     pub(super) allocation: AllocationParams,
-    /// Of a free node.
+    /// The parameters of a free node.
     pub(super) address: CUdeviceptr,
 }
 

@@ -103,7 +103,7 @@ impl Call {
         })
     }
 
-    /// Gives the turn away, with the simulation at the thread's clock if no other thread can still act before.
+    /// Passes the turn on, with the simulation at the thread's clock if no other thread can act earlier.
     pub(in crate::driver) fn end(mut self) {
         self.ordering.returned();
         self.publish_clock();
@@ -229,7 +229,7 @@ impl Call {
         }
     }
 
-    /// Of operations that are over, the call waits for what a query could not say yet.
+    /// For complete operations, the call waits until a query reports their completion.
     fn notice(&mut self, operations: &[OpId]) {
         let over = operations.iter().filter(|op| self.is_complete(**op));
         let ended = over.filter_map(|op| self.timeline.seen_to_end(*op)).max();
@@ -238,7 +238,7 @@ impl Call {
         }
     }
 
-    /// Whether a query can say that an operation is over which ended at `at`.
+    /// Whether a query can report an operation that ended at `at` as complete.
     pub(in crate::driver) fn has_noticed(&self, at: Time) -> bool {
         at + self.host().notice_us.micros() <= self.clock
     }

@@ -4,10 +4,10 @@ use crate::driver::memory::small::Served;
 use crate::timeline::Time;
 use crate::timeline::profile::{Figure, Host};
 
-/// The kinds of calls that the profile tells apart.
+/// The kinds of calls that the profile distinguishes.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) enum Cost {
-    /// No time: host code that only asks.
+    /// No time: host code that only queries.
     Free,
     Launch,
     Copy,

@@ -2,14 +2,14 @@
 //! that a kernel or copy writes in page-locked memory.
 //!
 //! The modelled clock moves when the program calls the driver. A thread of the driver's own watches whether it does. When
-//! no call is made although work is under way, the clock goes on by itself,
+//! no call is made although work is under way, the clock advances by itself,
 //!
 //! - soon, if all threads of the process are blocked: nothing but the device can wake them;
 //! - after a while, if some run: a thread that waits in a loop looks like one that computes. Then a message says so.
 //!   A program that declares what its own work costs ([`host::work`](crate::host::work)) gets much more time: its threads
 //!   compute.
 //!
-//! It goes on until something has happened that the host can notice, and gives the host a moment to do so. Programs that
+//! It continues until something has happened that the host can notice, and gives the host a moment to do so. Programs that
 //! wait inside the driver are never affected, so their times do not depend on the machine.
 //!
 //! The same thread says when the program [waits for itself](super::stuck), and ends the process when all threads of the program [have ended](super::ended).
@@ -257,7 +257,7 @@ impl Call {
     }
 }
 
-/// Whether the clock may have to go on by itself.
+/// Whether the clock may have to advance by itself.
 fn is_needed(simulator: &Simulator) -> bool {
     !simulator.operations.is_empty() || simulator.sleepers > 0
 }

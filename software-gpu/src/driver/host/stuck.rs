@@ -79,7 +79,7 @@ fn waiting_threads() -> MutexGuard<'static, BTreeMap<u64, Waiting>> {
     WAITING.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// What is to be said of threads that wait for each other, when nothing has happened for so long.
+/// The report about threads that wait for each other, when nothing has happened for this long.
 pub(super) fn said_after(quiet: Duration, simulator: &Simulator) -> Option<String> {
     if quiet < CERTAIN || waiting_threads().is_empty() {
         return None;
@@ -173,7 +173,7 @@ fn task() -> Option<u32> {
     TASK.get()
 }
 
-/// What a blocked thread waits for.
+/// The condition of a blocked thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Blocked {
     /// Until another thread of the process wakes it, which finds it by this address.
@@ -223,8 +223,8 @@ impl Blocked {
     }
 }
 
-/// The owner of a `pthread_mutex_t` of the GNU C library, which stands 8 bytes behind what its threads wait at. Of other locks it
-/// is any number.
+/// The owner of a `pthread_mutex_t` of the GNU C library, which stands 8 bytes behind what its threads wait at. For other locks the number has no
+/// meaning.
 fn owner(address: u64) -> Option<u32> {
     const PAGE: u64 = 4096;
     if !address.is_multiple_of(4) || address % PAGE > PAGE - 12 {
@@ -240,7 +240,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_wait_without_a_limit_is_told_from_a_sleep() {
+    fn a_wait_without_a_limit_is_distinguished_from_a_sleep() {
         let number = if cfg!(target_arch = "x86_64") {
             202
         } else {

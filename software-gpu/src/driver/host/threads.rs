@@ -31,7 +31,7 @@ thread_local! {
 /// A registered thread's place among those with the same clock.
 pub(in crate::driver) type Ordinal = u64;
 
-/// Tells threads apart; the order has no meaning.
+/// Distinguishes threads; the order has no meaning.
 pub(in crate::driver) type ThreadSerial = u64;
 
 /// The calling thread.
@@ -227,7 +227,7 @@ impl HostThreads {
         id
     }
 
-    /// `op` ended: those who waited for nothing else run again, from this moment.
+    /// `op` ended: the threads that waited only for it run again, from this moment.
     pub(in crate::driver) fn ended(&mut self, op: OpId, at: Time) {
         for wait in self.waits.values_mut() {
             if !wait.remaining.remove(&op) {
@@ -245,7 +245,7 @@ impl HostThreads {
         }
     }
 
-    /// The clock after the wait, if it is over.
+    /// The clock after the wait, if the wait has ended.
     pub(in crate::driver) fn end_wait(&mut self, id: WaitId) -> Option<Time> {
         if !self.waits.get(&id)?.remaining.is_empty() {
             return None;
@@ -253,7 +253,7 @@ impl HostThreads {
         self.waits.remove(&id).map(|wait| wait.ended + wait.wake_up)
     }
 
-    /// Gives a wait up: it can never be over.
+    /// Abandons a wait that can never end.
     pub(in crate::driver) fn abandon_wait(&mut self, id: WaitId) {
         if let Some(thread) = self.waits.remove(&id).and_then(|wait| wait.thread) {
             self.set_waiting(thread, false);
@@ -289,7 +289,7 @@ mod tests {
     }
 
     #[test]
-    fn a_waiting_thread_holds_nobody_back_until_what_it_waits_for_has_ended() {
+    fn a_waiting_thread_delays_no_other_until_its_operation_has_ended() {
         let mut threads = HostThreads::default();
         let [first, second] = operations();
         let [a, b] = [nanos(0), nanos(10)].map(|clock| threads.register(clock));

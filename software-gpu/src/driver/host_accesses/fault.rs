@@ -1,4 +1,4 @@
-//! The handler of `SIGSEGV`: notes which line of the program accesses protected memory, and lets the access go on.
+//! The handler of `SIGSEGV`: notes which line of the program accesses protected memory, and lets the access continue.
 //!
 //! A fault elsewhere goes to the handler that was there before, such as that of Rust for stack overflows or Python's `faulthandler`.
 //! If another one replaces this handler, the next protection puts it back, before the other.

@@ -1,10 +1,10 @@
 //! The program's own loads and stores of page-locked memory.
 //!
-//! Nothing tells the driver when a program reads a result or fills a buffer. So the driver protects pages: from the submission of
-//! a copy or a memset, or the execution of a kernel, until the host has waited for it, the program cannot store where the
-//! operation reads, and cannot load or store where it writes. The program's next access there faults. The handler of the fault
-//! notes its address and its line and opens the page, and the access goes on. The next call of the driver tells the [race
-//! checker](crate::order), which decides: a fault alone is no race.
+//! The driver is not informed when a program reads a result or fills a buffer. So the driver protects pages: from the submission of a copy or a
+//! memset, or the execution of a kernel, until the host has waited for it, the program cannot store where the operation reads, and cannot load
+//! or store where it writes. The program's next access there faults. The handler of the fault notes its address and its line and opens the page,
+//! and the access continues. The next call of the driver reports it to the [race checker](crate::order), which decides: a fault alone is no
+//! race.
 //!
 //! - `protection`: which pages are protected, for which operations.
 //! - `fault`: the handler of `SIGSEGV`. `stack`: the stack that it runs on. `fork`: what a child process finds.
@@ -12,9 +12,9 @@
 //! The software GPU itself uses a second mapping of the same pages, which is never protected
 //! ([`AddressSpace::map_page_locked_twice`](crate::memory::AddressSpace::map_page_locked_twice)).
 //!
-//! Only pages are protected that one operation accesses as a whole, and only until any host thread has waited for it. So a
-//! program whose threads wait as they must never faults. A system call does not fault, but fails with `EFAULT`: whoever makes one
-//! for the program calls [`system_call_accesses`] first.
+//! Only pages are protected that one operation accesses as a whole, and only until any host thread has waited for it. So a program whose threads wait
+//! as they must never faults. A system call does not fault, but fails with `EFAULT`: code that makes one for the program calls
+//! [`system_call_accesses`] first.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -56,15 +56,15 @@ const FLAG_BYTES: usize = 8;
 #[derive(Debug, Default)]
 pub(in crate::driver) struct HostAccesses {
     is_on: bool,
-    /// Accesses of operations that are to be protected when the program goes on.
+    /// Accesses of operations that are to be protected when the program continues.
     new: Vec<DeviceAccess>,
-    /// What the host came after when the program last went on.
+    /// The host's clock when the program last continued.
     host: HostClock,
     /// Operations on host memory of any kind.
     pending: Pending,
     /// Pending operations that write a flag in page-locked memory, which the host may poll.
     flags: BTreeSet<OpId>,
-    /// What such operations come after that have ended since the program last went on.
+    /// The clocks of such operations that have ended since the program last continued.
     set_flags: Vec<HostClock>,
 }
 
@@ -141,7 +141,7 @@ impl HostAccesses {
         }
     }
 
-    /// The operation has ended. If it has set a flag, a host that finds it set goes on after the operation, and no call of the driver
+    /// The operation has ended. If it has set a flag, a host that finds it set continues after the operation, and no call of the driver
     /// tells that it has looked.
     pub(in crate::driver) fn ended(&mut self, ordering: &Ordering, op: OpId) {
         if self.flags.remove(&op) {
@@ -149,7 +149,7 @@ impl HostAccesses {
         }
     }
 
-    /// The program goes on: protects what is pending, and opens what the host has waited for.
+    /// The program continues: protects what is pending, and opens what the host has waited for.
     pub(in crate::driver) fn before_program(&mut self, ordering: &mut Ordering) {
         let set_flags = std::mem::take(&mut self.set_flags);
         if self.new.is_empty() && !protection::is_any_protected() && self.pending.is_empty() {
@@ -179,7 +179,7 @@ impl HostAccesses {
         }
     }
 
-    /// A host function begins, which comes after all that `clock` knows.
+    /// A host function begins; everything in `clock` happens before it.
     pub(in crate::driver) fn before_host_function(&mut self, clock: &HostClock) {
         self.new.retain(|access| !clock.knows(access.step));
         if protection::is_any_protected() {
@@ -187,7 +187,7 @@ impl HostAccesses {
         }
     }
 
-    /// The program declares that it accesses these bytes: the checker knows.
+    /// The program has declared that it accesses these bytes to the checker.
     pub(in crate::driver) fn declared(&mut self, range: Range<u64>) {
         if protection::is_any_protected() {
             protection::lock().open(range);
@@ -228,7 +228,7 @@ pub(crate) fn system_call_accesses(access: HostAccess, range: Range<u64>) {
 }
 
 impl Call {
-    /// Tells the checker what the program has accessed since the last call of the driver.
+    /// Reports to the checker what the program has accessed since the last call of the driver.
     pub(in crate::driver) fn tell_host_accesses(&mut self) {
         self.tell_seen();
     }

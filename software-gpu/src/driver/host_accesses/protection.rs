@@ -52,7 +52,7 @@ pub(super) fn may_hold_watched(range: &Range<u64>) -> bool {
     LOWEST.load(Ordering::Relaxed) < range.end && range.start < HIGHEST.load(Ordering::Relaxed)
 }
 
-/// What reports call an access of the program.
+/// The name of a program's access in reports.
 pub(super) fn word(access: HostAccess) -> &'static str {
     match access {
         HostAccess::Read => "load",
@@ -70,7 +70,7 @@ pub(super) struct DeviceAccess {
 }
 
 impl DeviceAccess {
-    /// Of host memory; `None` for addresses of device memory.
+    /// For host memory; `None` for addresses of device memory.
     pub(super) fn new(step: OperationEpoch, range: Range<u64>, writes: bool) -> Option<Self> {
         may_be_watched(range.start).then_some(Self {
             step,
@@ -99,7 +99,7 @@ pub(super) struct Seen {
     pub(super) in_host_function: bool,
 }
 
-/// What a page allows the program.
+/// The accesses that a page allows the program.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum PageAccess {
     /// No access: the device writes.
@@ -198,7 +198,7 @@ impl Protections {
         refusals.min()
     }
 
-    /// What an access to `address` has met that faulted.
+    /// The cause of the fault of an access to `address`.
     pub(super) fn fault(&mut self, address: u64, access: HostAccess) -> Fault {
         match self.find(address) {
             None => Fault::Foreign,
@@ -279,7 +279,7 @@ impl Watched {
         }
     }
 
-    /// Protects the pages that the access covers as a whole. What is behind the allocation belongs to no other one.
+    /// Protects the pages that the access covers as a whole. The bytes behind the allocation belong to no other one.
     fn add(&mut self, mut access: DeviceAccess) {
         let range = access.range.start.max(self.start)..access.range.end.min(self.end);
         let end = match range.end == self.end {
@@ -357,7 +357,7 @@ impl Watched {
         allowed.min().unwrap_or(PageAccess::All)
     }
 
-    /// Gives these pages the protection that the accesses demand.
+    /// Sets the protection of these pages to what the accesses demand.
     fn apply(&mut self, pages: Range<u64>) {
         let pages = pages.start.max(self.start)..pages.end.min(self.end_of_pages);
         let bounds = self
@@ -393,7 +393,7 @@ fn pages_around(range: &Range<u64>) -> Range<u64> {
     range.start / PAGE_BYTES * PAGE_BYTES..range.end.next_multiple_of(PAGE_BYTES)
 }
 
-/// Gives whole pages a protection. Returns whether the system could.
+/// Sets the protection of whole pages. Returns whether the system did.
 #[cfg(all(target_os = "linux", target_arch = "x86_64"))]
 fn protect(pages: Range<u64>, access: PageAccess) -> bool {
     let flags = match access {
@@ -406,7 +406,7 @@ fn protect(pages: Range<u64>, access: PageAccess) -> bool {
     }
     let bytes = (pages.end - pages.start) as usize;
     // SAFETY: the pages are the program's mapping of an allocation that lives. An access that they refuse now faults, and `fault`
-    // lets it go on.
+    // lets it continue.
     unsafe { libc::mprotect(pages.start as *mut libc::c_void, bytes, flags) == 0 }
 }
 

@@ -7,7 +7,7 @@ use std::ptr::null_mut;
 /// Bytes of the stack.
 const BYTES: usize = 256 << 10;
 
-// The frame pointer and the directives let the unwinder go on from the new stack to the old one.
+// The frame pointer and the directives let the unwinder continue from the new stack to the old one.
 global_asm!(
     ".pushsection .text.software_gpu_on_stack,\"ax\",@progbits",
     ".hidden software_gpu_on_stack",

@@ -5,7 +5,7 @@
 //! model. Programmatic stream serialisation is a permission to overlap with the kernel before; the model makes no use
 //! of it, and the ordering checker counts on it.
 //!
-//! Of the instants at which events may be recorded, the model takes those that programs can least rely on: a launch
+//! Where CUDA allows several instants for the record of an event, the model takes the one that guarantees least: a launch
 //! completion event promises nothing about what the kernel writes, so it is recorded before the kernel. A programmatic
 //! event stands for all that the kernel wrote, to kernels which wait for it with `griddepcontrol.wait`; it is recorded
 //! after the kernel.

@@ -36,7 +36,7 @@ impl HostShares {
 
 /// For how many cycles each of `blocks` blocks waits until `bytes` bytes of managed memory have come to the device by page faults.
 pub(super) fn migration_cycles(bytes: u64, blocks: u64, profile: &Profile) -> f64 {
-    /// Of the rate of a copy. Assumed: no profile has a measurement.
+    /// As a share of a copy's rate. Assumed: no profile has a measurement.
     const FAULT_RATE: f64 = 0.5;
     if blocks == 0 {
         return 0.0;

@@ -412,7 +412,7 @@ impl Simulator {
     }
 }
 
-/// Of an address that the program can read, and the kernel cannot.
+/// For an address that the program can read, and the kernel cannot.
 const OF_HOST: &str = "\n  it lies in the program's own memory: copy the data to a buffer of the device and pass that buffer's pointer, \
                        or allocate it with cuMemAllocHost";
 
@@ -438,7 +438,7 @@ fn run(grid: &Grid<'_>, hold: &WriteHold<'_>) -> (Result<GridCost, Fault>, Optio
     })
 }
 
-/// What a block asks of the units, when these shares of its traffic miss the L2 cache.
+/// A block's demand on the units, when these shares of its traffic miss the L2 cache.
 fn block_time(cost: &BlockCost, misses: Misses, link_cycles: f64) -> BlockTime {
     let missed = cost.global_read_bytes as f64 * misses.reads
         + cost.global_write_bytes as f64 * misses.writes;

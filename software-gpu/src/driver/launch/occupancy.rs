@@ -127,7 +127,7 @@ fn max_potential_block_size(
         );
         for size in sizes {
             let shared_bytes = match shared_bytes_of {
-                // SAFETY: the caller's function, called as it asked for.
+                // SAFETY: the caller's function, called with the signature of the header.
                 Some(function) => unsafe { function(size as c_int) },
                 None => dynamic_shared_bytes,
             };

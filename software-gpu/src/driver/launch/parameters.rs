@@ -75,7 +75,7 @@ unsafe fn from_buffer(
     let (mut start, mut bytes) = (std::ptr::null(), None);
     let mut next = extra;
     loop {
-        // SAFETY: the list goes on until its end mark, and each option has a value behind it.
+        // SAFETY: the list continues until its end mark, and each option has a value behind it.
         let (option, value) = unsafe {
             match next.read() as usize {
                 END => break,

@@ -18,7 +18,7 @@ const PITCH_ALIGNMENT: usize = 512;
 /// `CU_MEMHOSTREGISTER_IOMEMORY`.
 const IO_MEMORY: c_uint = 4;
 
-/// Who owns an allocation, and how it was asked for.
+/// The owner of an allocation, and its kind.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct Owned {
     pub(in crate::driver) context: CUcontext,

@@ -80,7 +80,7 @@ pub(in crate::driver) struct Corner {
 /// Submits a copy of a box, and waits as its mode says.
 ///
 /// # Errors
-/// Those of [`Call::sides`] and [`Call::copy`].
+/// The errors of [`Call::sides`] and [`Call::copy`].
 pub(in crate::driver) fn copy(mode: Mode, request: Option<Request>) -> Result<(), CudaError> {
     let request = request.ok_or(CudaError::InvalidValue)?;
     call(Cost::Free, |call| {

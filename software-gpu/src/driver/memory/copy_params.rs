@@ -48,7 +48,7 @@ pub struct CUmemcpy3DSide {
     pub y: usize,
     /// Slices before the box.
     pub z: usize,
-    /// Of mipmapped arrays; without effect here.
+    /// For mipmapped arrays; without effect here.
     pub level_of_detail: usize,
     /// `CUmemorytype`.
     pub memory_type: c_uint,

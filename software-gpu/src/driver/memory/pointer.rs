@@ -1,4 +1,4 @@
-//! What an address belongs to: `cuPointerGetAttribute`.
+//! The owner of an address: `cuPointerGetAttribute`.
 
 use std::ffi::{c_int, c_uint, c_void};
 

@@ -29,7 +29,7 @@ pub(in crate::driver) struct SmallMemory {
     chunks: BTreeMap<ChunkId, Chunk>,
     /// Chunks indexed by (device, size of the largest gap in bytes).
     by_gap: BTreeMap<(usize, u64), BTreeSet<ChunkId>>,
-    /// By the address that the program knows.
+    /// By the program's address.
     pieces: BTreeMap<u64, SmallBlock>,
     given: u64,
 }
@@ -37,7 +37,7 @@ pub(in crate::driver) struct SmallMemory {
 /// Device and number.
 type ChunkId = (usize, u64);
 
-/// What is not in use of a chunk.
+/// The free bytes of a chunk.
 #[derive(Debug, Default)]
 struct Chunk {
     /// Where the gaps begin, and their bytes.

@@ -28,7 +28,7 @@ struct Element {
 }
 
 impl Element {
-    /// Those that devices of compute capability 9.0 have.
+    /// The formats that devices of compute capability 9.0 have.
     fn of(kind: c_uint) -> Option<Self> {
         let (bytes, is_float) = match kind {
             0 => (1, false),

@@ -192,7 +192,7 @@ impl Call {
         }
     }
 
-    /// The bytes of page-locked memory that was there and is gone. Where the system has given the address to others, it is theirs.
+    /// The bytes of page-locked memory that has been freed. Where the system has given the address to others, it is theirs.
     fn freed_page_locked(&self, address: u64) -> Option<u64> {
         let freed = self.memory.freed_range(address)?;
         own_memory::is_unmapped(address as usize).then_some(freed.end - freed.start)

@@ -20,7 +20,7 @@ const SHARED_SIZE_BYTES: c_uint = 1;
 const CONST_SIZE_BYTES: c_uint = 2;
 const LOCAL_SIZE_BYTES: c_uint = 3;
 const NUM_REGS: c_uint = 4;
-/// Of the virtual architecture that the PTX is for, in spite of its name.
+/// The virtual architecture that the PTX is for, in spite of its name.
 const PTX_VERSION: c_uint = 5;
 const BINARY_VERSION: c_uint = 6;
 const CACHE_MODE_CA: c_uint = 7;

@@ -1,7 +1,7 @@
 //! Images of modules: PTX as text, in a fat binary, or compressed in one. Machine code is refused with a sentence.
 //!
-//! A fat binary is a header and entries behind it, each with a header of its own; `nvcc` and `fatbinary` of CUDA 13.0 were
-//! asked what is in them. Numbers are little-endian.
+//! A fat binary is a header and entries behind it, each with a header of its own; the contents were determined with `nvcc` and `fatbinary` of CUDA
+//! 13.0. Numbers are little-endian.
 //!
 //! | header | | entry's header | |
 //! |---|---|---|---|
@@ -38,12 +38,12 @@ const ZSTANDARD: u64 = 0x8000;
 /// Bytes of PTX above which an image is rejected, so that a hostile image cannot exhaust memory.
 const MAX_TEXT: u64 = 1 << 30;
 
-/// What to do about machine code.
+/// The advice for machine code.
 const ADVICE: &str = "the software GPU executes PTX: build with `nvcc -ptx`, or add PTX to the image with \
                       `-gencode arch=compute_90,code=compute_90`";
 
 /// An image that a program passes by its address: text up to its zero, a fat binary in full, and of other machine code the
-/// first bytes, which tell it from text.
+/// first bytes, which distinguish it from text.
 ///
 /// # Safety
 /// `image` is null or a module image.
@@ -77,7 +77,7 @@ unsafe fn fat_binary_bytes<'a>(image: *const c_void) -> Result<&'a [u8], CudaErr
     // SAFETY: the header has this many bytes.
     let header = unsafe { std::slice::from_raw_parts(image.cast::<u8>(), FAT_HEADER_BYTES) };
     let bytes = fat_binary_length(header).ok_or(CudaError::InvalidImage)?;
-    // SAFETY: the header says that there are as many.
+    // SAFETY: the header gives this length.
     Ok(unsafe { std::slice::from_raw_parts(image.cast::<u8>(), bytes) })
 }
 

@@ -12,7 +12,7 @@ const INFO_LOG: c_uint = 3;
 const INFO_LOG_BYTES: c_uint = 4;
 const ERROR_LOG: c_uint = 5;
 const ERROR_LOG_BYTES: c_uint = 6;
-/// One more than the last option that CUDA 13 knows.
+/// One more than the last option of CUDA 13.
 const COUNT: c_uint = 35;
 
 /// The options of one call or link. Values go in and come out through the caller's array.
@@ -23,7 +23,7 @@ pub(in crate::driver) struct JitOptions {
 #[derive(Clone, Copy)]
 struct OptionValue {
     option: c_uint,
-    /// As it went in.
+    /// Unchanged.
     value: *mut c_void,
     /// Where it comes out.
     place: *mut *mut c_void,

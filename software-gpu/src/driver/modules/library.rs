@@ -24,7 +24,7 @@ use crate::ptx::Module;
 pub(in crate::driver) struct Library {
     module: Arc<Module>,
     kernels: BTreeMap<String, CUkernel>,
-    /// What was loaded into contexts.
+    /// The modules loaded into contexts.
     loaded: BTreeMap<CUcontext, CUmodule>,
 }
 

@@ -4,7 +4,7 @@ use super::because;
 use crate::driver::c_abi::errors::CudaError;
 use crate::exec::ExecutableKernel;
 
-/// What is wrong with a launch's arguments.
+/// The errors of a launch's arguments.
 pub(in crate::driver) enum WrongArguments {
     /// The launch passes none.
     Missing,

@@ -8,7 +8,7 @@ use crate::driver::graph::Capture;
 use crate::driver::simulation::simulator::Simulator;
 
 impl Simulator {
-    /// What reports call the stream.
+    /// The stream's name in reports.
     pub(in crate::driver) fn name_of(&self, stream: CUstream) -> String {
         self.ordering.name_of(stream)
     }
@@ -59,7 +59,7 @@ impl Simulator {
         )
     }
 
-    /// The stream captures, so nothing of it runs that could be waited for or asked about.
+    /// The stream captures, so nothing in it runs that a call could wait for or query.
     pub(in crate::driver) fn because_it_captures(
         &self,
         stream: CUstream,

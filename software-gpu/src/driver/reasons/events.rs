@@ -45,7 +45,7 @@ impl Simulator {
         )
     }
 
-    /// A launch in a stream of another context than the kernel's.
+    /// A launch in a stream of a context other than the kernel's.
     pub(in crate::driver) fn because_function_elsewhere(
         &self,
         function: CUfunction,

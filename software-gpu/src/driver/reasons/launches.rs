@@ -3,7 +3,7 @@
 use super::because;
 use crate::driver::c_abi::errors::CudaError;
 
-/// What limits a launch.
+/// The limits of a launch.
 pub(in crate::driver) enum Limit {
     /// The grid's extents.
     Grid([u32; 3], [u32; 3]),
@@ -35,7 +35,7 @@ impl Limit {
                 format!(
                     "a block of {block:?} threads is outside of the device's limits, 1 to {most:?} and at most {threads} together"
                 ),
-                format!("launch blocks of at most {threads} threads, and more of them"),
+                format!("launch more blocks, of at most {threads} threads each"),
             ),
             Self::Threads(threads, most) => (
                 CudaError::InvalidValue,

@@ -1,6 +1,6 @@
 //! Why a call failed, in a sentence: what was wrong, whose call it was, and what to do.
 //!
-//! Whoever decides on an error says why by [`because`]; the entry point that returns the error prints the sentence, once for each
+//! The code that decides on an error gives the reason by [`because`]; the entry point that returns the error prints the sentence, once for each
 //! call site. Sentences are not reports: they change neither what calls return nor how a program ends. They are printed where
 //! reports are, so the same switch silences them. An error that a program expects, such as `CUDA_ERROR_NOT_READY` of a query,
 //! has no sentence.
@@ -61,7 +61,7 @@ thread_local! {
     static LAST: RefCell<Option<String>> = const { RefCell::new(None) };
 }
 
-/// The call that goes on, where it comes from, and from which thread.
+/// The call that continues, where it comes from, and from which thread.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct Caller {
     name: &'static str,
@@ -103,7 +103,7 @@ pub(in crate::driver) fn print(printed: bool) {
     PRINTED.store(printed, Ordering::Relaxed);
 }
 
-/// Whether sentences are asked for.
+/// Whether sentences are enabled.
 fn is_on() -> bool {
     reports::mode() != ReportMode::Off
 }

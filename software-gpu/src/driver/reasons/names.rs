@@ -9,7 +9,7 @@ const LISTED: usize = 12;
 /// Names that are suggested at most.
 const SUGGESTED: usize = 3;
 
-/// How alike two names are at least, if one is suggested for the other: `strsim::normalized_damerau_levenshtein`, 0 to 1.
+/// The least similarity of two names at which one is suggested for the other: `strsim::normalized_damerau_levenshtein`, 0 to 1.
 const SIMILARITY: f64 = 0.6;
 
 /// `CUDA_ERROR_NOT_FOUND`: `owner` ("the module") has no `kind` ("kernel") of that name, but these.

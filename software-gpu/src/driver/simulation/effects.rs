@@ -189,7 +189,7 @@ impl Effects {
             }
         };
         if let (Some(from), Some(to)) = (from, copy.to.pointer(space)) {
-            // SAFETY: both sides were checked to have that many bytes when the copy was asked for, mapped memory was
+            // SAFETY: both sides were checked to have that many bytes when the copy was requested, mapped memory was
             // just found, and pageable memory is the program's, which keeps it until the copy has ended.
             unsafe { copy_rows(from, from_rows, to, copy.to.rows) };
         }
@@ -203,7 +203,7 @@ impl Effects {
         }
         if let Some(to) = set.to.pointer(span, space) {
             for offset in set.rows.offsets() {
-                // SAFETY: the memory was checked when the memset was asked for, and just found again; the row lies
+                // SAFETY: the memory was checked when the memset was requested, and just found again; the row lies
                 // inside its span.
                 unsafe { fill(to.add(offset), set.rows.extent.width, set.pattern) };
             }
@@ -230,7 +230,7 @@ impl Effects {
     }
 
     /// The value of 4 or 8 bytes with what has ended: without what the kernels under way have changed by atomic
-    /// operations. `None` when the memory is gone.
+    /// operations. `None` when the memory was freed.
     pub(in crate::driver) fn read_value(
         &self,
         address: u64,
@@ -292,7 +292,7 @@ impl Effects {
         }
     }
 
-    /// Those of the kernels under way.
+    /// The effects of the kernels in flight.
     fn writes(&self) -> impl DoubleEndedIterator<Item = &HeldWrites> + Clone {
         self.kernels.iter().map(|kernel| &kernel.writes)
     }

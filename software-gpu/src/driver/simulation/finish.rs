@@ -1,5 +1,5 @@
-//! The end of the program. What it has left behind is not waited for by anybody, but it is checked: it runs once more
-//! without the host.
+//! The end of the program. No thread waits for the remaining work, but it is checked: the simulation runs once more without the
+//! host.
 //!
 //! Memory of the program is left alone: registered host memory is replaced by a copy, copies from and to pageable memory move
 //! nothing, and host functions are not called.
@@ -15,7 +15,7 @@ use crate::timeline::Time;
 /// How long, on the real clock, the rest may take.
 const PATIENCE: Duration = Duration::from_secs(10);
 
-/// Runs what has been submitted and has not ended, for the checkers. To be called when the process ends, by whoever ends it.
+/// Runs what has been submitted and has not ended, for the checkers. To be called when the process ends.
 pub fn finish() {
     if reports::mode() == ReportMode::Off {
         return;

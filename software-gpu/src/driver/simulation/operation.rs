@@ -1,4 +1,4 @@
-//! What was given to a stream and has not ended.
+//! Submitted operations that have not ended.
 
 use std::ffi::c_void;
 use std::sync::Arc;
@@ -22,7 +22,7 @@ pub(in crate::driver) struct Operation {
     pub(in crate::driver) stream: CUstream,
     pub(in crate::driver) correlation: u64,
     pub(in crate::driver) started: Time,
-    /// Where the program asked for it, when the checkers are on.
+    /// The call site, when the checkers are on.
     pub(in crate::driver) call_site: Option<Arc<CallSite>>,
     pub(in crate::driver) effect: Effect,
 }
@@ -58,7 +58,7 @@ pub(in crate::driver) enum Effect {
 pub(in crate::driver) struct Copy {
     pub(in crate::driver) kind: CopyKind,
     pub(in crate::driver) from: Side,
-    /// Of the same extent.
+    /// The other side, of the same extent.
     pub(in crate::driver) to: Side,
     /// The host side is not page-locked.
     pub(in crate::driver) pageable: bool,
@@ -73,7 +73,7 @@ pub(in crate::driver) struct Copy {
 /// Where a node of a graph comes from.
 #[derive(Clone, Debug)]
 pub(in crate::driver) struct NodeOrigin {
-    /// Where the program asked for it, when the checkers are on.
+    /// The call site, when the checkers are on.
     pub(in crate::driver) call_site: Option<Arc<CallSite>>,
 }
 
@@ -150,7 +150,7 @@ pub(in crate::driver) struct MemsetPattern {
     pub(in crate::driver) len: usize,
 }
 
-/// What memory an address is of.
+/// The kind of memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Place {
     /// An address in the address space: device memory or page-locked host memory.
@@ -175,14 +175,14 @@ pub(in crate::driver) enum CallbackFunction {
     Stream(StreamCallback, CUstream),
 }
 
-// SAFETY: the data pointer is the program's, which asked for it to be passed to its function on another thread.
+// SAFETY: the data pointer is the program's, which passed it to be used by its function on another thread.
 unsafe impl Send for Callback {}
 
 impl Callback {
     /// Calls the function.
     ///
     /// # Safety
-    /// The program's function is called with the program's data, as it asked for; at its turn in the stream.
+    /// The program's function is called with the program's data, at its turn in the stream.
     pub(in crate::driver) unsafe fn call(self, status: CUresult) {
         // SAFETY: the caller's promise.
         unsafe {
@@ -195,7 +195,7 @@ impl Callback {
 }
 
 impl Effect {
-    /// Whether the host can notice its end without a call. Of a kernel that is not known here.
+    /// Whether the host can notice its end without a call. The kernel is unknown here.
     pub(in crate::driver) fn is_noticeable(&self) -> bool {
         let of_host = |place: Place| match place {
             Place::Mapped(address) => !is_device_address(address),

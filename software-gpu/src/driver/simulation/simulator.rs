@@ -69,7 +69,7 @@ pub(in crate::driver) struct Simulator {
     pub(in crate::driver) ordering: Ordering,
     pub(in crate::driver) host_accesses: HostAccesses,
     pub(in crate::driver) contexts: Table<CUcontext, Context>,
-    /// What was allocated, by address.
+    /// The allocations, by address.
     pub(in crate::driver) owned: BTreeMap<u64, Owned>,
     /// Where the pages of managed memory are.
     pub(in crate::driver) managed: ManagedMemory,
@@ -124,7 +124,7 @@ pub(in crate::driver) fn progress() -> &'static Condvar {
 
 impl Simulator {
     fn new() -> Self {
-        // `cuInit` refuses what the environment says if it cannot be used: then nothing asks for these.
+        // `cuInit` refuses an unusable environment, and then nothing uses these.
         let count = device_count().unwrap_or(1);
         let profile = profile_choice::profile().map_or_else(|_| Profile::h200(), Profile::clone);
         let page_locked_limit = profile.host.page_locked_limit_bytes.value as u64;

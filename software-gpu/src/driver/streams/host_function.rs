@@ -82,8 +82,8 @@ fn enqueue(
 #[cfg(not(target_family = "wasm"))]
 pub(in crate::driver) use thread::run;
 
-/// Calls the function at virtual time `at`, and returns how long it took. WebAssembly has one thread, which is the driver's
-/// meanwhile.
+/// Calls the function at virtual time `at`, and returns how long it took. WebAssembly has only one thread, which runs the driver
+/// here.
 #[cfg(target_family = "wasm")]
 pub(in crate::driver) fn run(callback: Callback, status: CUresult, at: Time) -> Time {
     current::during_host_function(at, || {

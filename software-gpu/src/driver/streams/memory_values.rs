@@ -43,7 +43,7 @@ pub(in crate::driver) struct Value {
     wide: bool,
 }
 
-/// What a stream waits for.
+/// The condition that a stream waits for.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::driver) struct ValueWait {
     pub(in crate::driver) value: Value,
@@ -274,7 +274,7 @@ impl Value {
 }
 
 impl Effects {
-    /// What streams and the host see there now; `None` when the memory is gone.
+    /// What streams and the host see there now; `None` when the memory was freed.
     pub(super) fn value(&self, value: Value, memory: &AddressSpace) -> Option<u64> {
         self.read_value(value.address, value.bytes(), memory)
     }
@@ -361,7 +361,7 @@ impl Call {
 }
 
 impl Simulator {
-    /// Lets the streams go on whose values are there.
+    /// Lets the streams continue whose values are there.
     pub(in crate::driver) fn release_value_waits(&mut self) {
         if self.value_waits.is_empty() {
             return;
@@ -385,7 +385,7 @@ impl Simulator {
         }
     }
 
-    /// The checker learns which write has released the wait.
+    /// Reports to the checker which write has released the wait.
     fn value_found(&mut self, op: OpId, wait: ValueWait) {
         let wanted = |contents| wait.condition.holds_of_all(contents, wait.value);
         let write = self.watched.releasing(wait.value, wanted);
@@ -438,7 +438,7 @@ impl fmt::Display for ValueWait {
     }
 }
 
-/// What is in memory, for a message.
+/// The contents of memory, for a message.
 struct CurrentValue(Option<u64>);
 
 impl fmt::Display for CurrentValue {

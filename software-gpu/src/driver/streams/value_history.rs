@@ -16,7 +16,7 @@ pub(super) struct History<W> {
     room: usize,
 }
 
-/// What there is to know of some contents together.
+/// The combined history of some contents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Summary {
     pub(super) least: u64,
@@ -38,7 +38,7 @@ impl<W: Copy> History<W> {
         }
     }
 
-    /// What is there now.
+    /// The present value.
     pub(super) fn newest(&self) -> Option<u64> {
         self.writes.last().map(|(found, _)| *found)
     }
@@ -198,7 +198,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_known_to_all_is_forgotten() {
+    fn writes_that_all_clocks_include_are_forgotten() {
         let mut history = counter(LEAST_ROOM as u64);
         history.forget(|write| write < 40);
         assert_eq!(history.writes().next(), Some(39));

@@ -15,10 +15,10 @@ use crate::timeline::OpId;
 #[derive(Debug, Default)]
 pub(in crate::driver) struct ValueWaits {
     all: BTreeMap<OpId, ValueWait>,
-    /// Those for device memory, by address.
+    /// The waits for values in device memory, by address.
     of_device: BTreeMap<CUdeviceptr, BTreeSet<OpId>>,
     of_host: BTreeSet<OpId>,
-    /// Those of device memory that may be over.
+    /// Waits for values in device memory that may be complete.
     changed: BTreeSet<OpId>,
     /// How many allocations were gone when they were looked at last.
     removals: u64,
@@ -79,12 +79,12 @@ impl ValueWaits {
         }
     }
 
-    /// Any of them may be over.
+    /// Any of them may be complete.
     pub(in crate::driver) fn all_changed(&mut self) {
         self.changed = self.all.keys().copied().collect();
     }
 
-    /// Those that may be over since the last time, in the order in which they were submitted.
+    /// The waits that may have completed since the last call, in order of submission.
     pub(super) fn take_changed(&mut self) -> Vec<(OpId, ValueWait)> {
         let changed = std::mem::take(&mut self.changed);
         let all = changed.union(&self.of_host);

@@ -1,4 +1,4 @@
-//! The values in memory that streams wait for or write, and who has written them: for the ordering checker.
+//! The values in memory that streams wait for or write, and their writers: for the ordering checker.
 //!
 //! A wait comes after the write that released it. That is the earliest write since which its condition has held: a later
 //! one, however welcome, may still have been under way. A kernel that has written by atomic operations has gone on with what
@@ -25,7 +25,7 @@ type WatchedWord = (CUdeviceptr, bool);
 #[derive(Debug, Default)]
 pub(in crate::driver) struct WatchedValues {
     places: BTreeMap<WatchedWord, Watched>,
-    /// Those in page-locked memory.
+    /// The values in page-locked memory.
     of_host: BTreeSet<WatchedWord>,
     /// The subset of `of_host` with pending waits or writes.
     pending_of_host: BTreeSet<WatchedWord>,
@@ -44,7 +44,7 @@ struct Watched {
     pending: usize,
 }
 
-/// What is about to land.
+/// The write that is about to become visible.
 #[derive(Debug)]
 pub(in crate::driver) struct Landing {
     /// Where it writes, as far as it matters for values.
@@ -57,7 +57,7 @@ pub(in crate::driver) struct Landing {
 #[derive(Debug)]
 struct Meeting {
     value: Value,
-    /// What it is, in page-locked memory.
+    /// The value, in page-locked memory.
     before: Option<u64>,
     how: How,
 }
@@ -88,7 +88,7 @@ impl WatchedValues {
         self.places.get(&value.place())?.history.since(wanted)
     }
 
-    /// Those with bytes of these ranges.
+    /// The values that overlap these ranges.
     fn met_by(&self, ranges: &ByteRanges) -> Vec<Value> {
         let values = |places: &mut dyn Iterator<Item = &Watched>| -> Vec<Value> {
             let values = places.map(|watched| watched.value);
@@ -182,7 +182,7 @@ impl Simulator {
         }
     }
 
-    /// A wait for this value or a write of it is over.
+    /// A wait for this value or a write of it is complete.
     fn value_not_pending(&mut self, value: Value) {
         if let Some(watched) = self.watched.places.get_mut(&value.place()) {
             watched.pending = watched.pending.saturating_sub(1);
@@ -256,13 +256,13 @@ impl Simulator {
         values.into_iter().for_each(|value| self.look_at(value));
     }
 
-    /// Takes note of the value if the host has changed it since the last time.
+    /// Records the value if the host has changed it since the last time.
     fn look_at(&mut self, value: Value) {
         let found = self.current(value);
         self.note(value, found, None, How::Anew);
     }
 
-    /// Takes note of what the value is.
+    /// Records what the value is.
     fn note(&mut self, value: Value, found: Option<u64>, writer: Option<OpId>, how: How) {
         let Self {
             watched, ordering, ..
@@ -303,7 +303,7 @@ impl Simulator {
         }
     }
 
-    /// What is there for other operations to see; `None` when the memory is gone.
+    /// The value that other operations see; `None` when the memory was freed.
     fn current(&mut self, value: Value) -> Option<u64> {
         let Self {
             effects, memory, ..

@@ -58,7 +58,7 @@ pub struct CUtextureDesc {
     pub flags: c_uint,
     /// Without effect here.
     pub max_anisotropy: c_uint,
-    /// Of mipmapped arrays, as the following three.
+    /// For mipmapped arrays, as are the following three.
     pub mipmap_filter: c_uint,
     /// Added to the level.
     pub mipmap_bias: f32,

@@ -25,7 +25,7 @@ const SEAMLESS: c_uint = 0x40;
 pub(in crate::driver) struct Described {
     pub(in crate::driver) context: CUcontext,
     resource: CUresourceDesc,
-    /// Of a texture.
+    /// The description of a texture.
     texture: Option<CUtextureDesc>,
 }
 

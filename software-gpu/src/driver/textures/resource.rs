@@ -117,7 +117,7 @@ impl Call {
         })
     }
 
-    /// Refuses 0 and what is above a device's limit.
+    /// Refuses 0 and values above a device's limit.
     fn within(&self, context: CUcontext, size: u64, limit: c_int) -> Result<(), CudaError> {
         let limit = self.attribute(context, limit)?;
         match (1..=limit).contains(&size) {

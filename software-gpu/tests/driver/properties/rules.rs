@@ -19,7 +19,7 @@ pub enum Does {
     Atomic,
 }
 
-/// What has happened to memory, for the values in the end.
+/// The history of memory, for the values in the end.
 #[derive(Clone, Copy, Debug)]
 pub enum MemoryChange {
     Value(u8),
@@ -28,9 +28,9 @@ pub enum MemoryChange {
 
 #[derive(Default)]
 pub struct Rules {
-    /// The step whose nodes come now.
+    /// The step whose nodes are added next.
     pub step: usize,
-    /// Of each node.
+    /// The step of each node.
     pub steps: Vec<usize>,
     after: Vec<Vec<NodeNumber>>,
     accesses: Vec<NodeAccess>,
@@ -44,7 +44,7 @@ impl Rules {
         self.after.len() - 1
     }
 
-    /// A node learns later what else it comes after.
+    /// A node gets further dependencies later.
     pub fn comes_after(&mut self, node: NodeNumber, other: impl IntoIterator<Item = NodeNumber>) {
         self.after[node].extend(other);
     }
@@ -105,7 +105,7 @@ impl Rules {
             .iter()
             .map(|change| (self.before(&[change.0]).len(), change))
             .collect();
-        // Whatever comes later has more before it.
+        // More operations happen before a later one.
         changes.sort_by_key(|(before, (node, ..))| (*before, *node));
         let mut values = vec![0; places];
         for (_, (_, place, change)) in changes {

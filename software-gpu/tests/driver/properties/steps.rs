@@ -211,7 +211,7 @@ impl SeededRandom {
 }
 
 impl ProgramStep {
-    /// The stream of the operation that it gives to one.
+    /// The stream to which it submits an operation, if it does.
     pub fn stream(&self) -> Option<usize> {
         match *self {
             Self::Set { stream, .. }

@@ -25,7 +25,7 @@ const FIRST_FLAG: usize = PLACES + 1;
 /// No other memset has as many bytes.
 const MARK: usize = 5;
 
-/// What outlives a program.
+/// The state that outlives a program.
 pub struct TestState {
     driver: Driver,
     functions: [Handle; 4],
@@ -303,7 +303,7 @@ impl<'w> ProgramRun<'w> {
         (self.rules, values)
     }
 
-    /// Tells the operations of one step from those of the next.
+    /// Separates the operations of one step from those of the next.
     fn mark(&self) {
         let (stream, memory) = self.world.marks;
         let set = self.world.driver.set(memory, 0, MARK, stream);
@@ -679,7 +679,7 @@ impl<'w> ProgramRun<'w> {
         .expect("cuStreamWaitValue32");
     }
 
-    /// The host writes what is still waited for.
+    /// The host writes a value for which a stream still waits.
     fn release_all(&mut self) {
         for flag in 0..FLAGS {
             if let Some(wait) = self.flags[flag].open.take() {

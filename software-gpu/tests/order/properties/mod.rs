@@ -29,7 +29,7 @@ fn room(seed: u64) -> usize {
     [1, 3, 20, 4096][seed as usize % 4]
 }
 
-/// Which rules were broken, or how checker and oracle differ.
+/// The broken rules, or the difference between checker and oracle.
 fn check(program: &[ProgramStep], room: usize) -> Result<Vec<OrderRule>, String> {
     match catch_unwind(AssertUnwindSafe(|| run(program, room))) {
         Ok(outcome) => outcome.map_err(|difference| difference.to_string()),

@@ -9,7 +9,7 @@ use software_gpu::order::OrderRule;
 /// A node of the graph: an operation, a wait, or something that a host thread did.
 pub type NodeNumber = usize;
 
-/// What one rule of the checker must have found.
+/// The expected finding of one rule of the checker.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Expected {
     pub rule: OrderRule,
@@ -28,7 +28,7 @@ struct Touch {
 
 struct Executed {
     node: NodeNumber,
-    /// Of each byte: its address, how it was touched, and as part of which allocation.
+    /// For each byte: its address, the kind of access, and its allocation.
     bytes: Vec<(u64, Touch, Option<usize>)>,
 }
 
@@ -63,7 +63,7 @@ impl Oracle {
         node
     }
 
-    /// The node, and whatever comes behind it, turns out to come after those nodes too.
+    /// The node and its dependents turn out to be ordered after those nodes as well.
     pub fn comes_after(&mut self, node: NodeNumber, after: impl IntoIterator<Item = NodeNumber>) {
         let mut learned = BTreeSet::new();
         for earlier in after {
@@ -125,7 +125,7 @@ impl Oracle {
         }
     }
 
-    /// The node frees the allocation, and learns what it comes after when it runs: [`pool_freed`](Self::pool_freed).
+    /// The node frees the allocation, and gets its clock when it runs: [`pool_freed`](Self::pool_freed).
     pub fn pool_freed_later(&mut self, allocation: usize, death: NodeNumber) {
         self.allocations[allocation].death = Some(death);
         self.allocations[allocation].death_is_open = true;
@@ -229,7 +229,7 @@ impl Oracle {
         })
     }
 
-    /// What is wrong with a use of the allocation, if anything.
+    /// The error in a use of the allocation, if there is one.
     fn life(
         &self,
         allocation: usize,

@@ -15,7 +15,7 @@ pub const FLAGS: [Range<u64>; 2] = [64..68, 80..84];
 /// Addresses.
 pub const MEMORY: Range<u64> = 64..96;
 
-/// One call of a program. A call that makes no sense where it stands does nothing, so that any part of a program is a
+/// One call of a program. A call that makes no sense at its place does nothing, so any part of a program is a
 /// program.
 #[derive(Clone, Debug)]
 pub enum ProgramStep {
@@ -45,13 +45,13 @@ pub enum ProgramStep {
         slot: usize,
         flag: usize,
     },
-    /// A kernel goes on with a value by an atomic operation.
+    /// A kernel continues with a value by an atomic operation.
     CountValue {
         thread: u64,
         slot: usize,
         flag: usize,
     },
-    /// A stream waits for one of the values that are written before it goes on.
+    /// A stream waits for one of the values that are written before it continues.
     WaitValue {
         thread: u64,
         slot: usize,

@@ -1,4 +1,4 @@
-//! The batches, and what must come out.
+//! The batches, and the expected results.
 
 use super::reference;
 use crate::layer::D;
@@ -16,7 +16,7 @@ pub struct Batch {
 }
 
 impl Batch {
-    /// Batches of so many tokens each, with data of their own.
+    /// Batches of this many tokens each, with data of their own.
     pub fn all(lengths: &[usize]) -> anyhow::Result<Vec<Self>> {
         let batch = |(number, &length): (usize, &usize)| {
             let mut input = LockedBuffer::new(&0.0, length * D)?;

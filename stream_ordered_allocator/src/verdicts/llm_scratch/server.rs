@@ -22,7 +22,7 @@ pub struct Server {
 }
 
 impl Server {
-    /// Batches of so many tokens each.
+    /// Batches of this many tokens each.
     pub fn new(lengths: &[usize]) -> anyhow::Result<Self> {
         let batches = Batch::all(lengths)?;
         let longest = lengths.iter().max().copied().unwrap_or(1);

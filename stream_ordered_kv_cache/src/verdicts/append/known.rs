@@ -8,7 +8,7 @@ use crate::verdicts::outputs::{Outputs, queries};
 use crate::verdicts::pages;
 use examples_host::prelude::*;
 
-/// Decode steps, the layers' caches on the CPU, and what must come out.
+/// Decode steps, the layers' caches on the CPU, and the expected results.
 pub struct CheckedAppend {
     pub of: Decode,
     on_cpu: Vec<Layer>,

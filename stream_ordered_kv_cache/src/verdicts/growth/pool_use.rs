@@ -36,7 +36,7 @@ impl<'p> PoolUse<'p> {
         Self { pool, piece: piece as u64, steps: Vec::new() }
     }
 
-    /// Waits for the device, and notes what the pool holds for so many pieces, and how many of their bytes are filled.
+    /// Waits for the device, and notes what the pool holds for this many pieces, and how many of their bytes are filled.
     ///
     /// # Errors
     /// What the driver returns.

@@ -3,7 +3,7 @@
 use examples_host::expect::Expected;
 use examples_host::prelude::*;
 
-/// What was found after a step.
+/// The findings after a step.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct StepResult {
     pub name: String,
@@ -11,9 +11,9 @@ pub struct StepResult {
     pub filled: u64,
     /// Bytes of all pieces.
     pub pieces: u64,
-    /// What is allocated from the pool.
+    /// The bytes allocated from the pool.
     pub used: u64,
-    /// What the pool has of the device's memory.
+    /// The device memory that the pool holds.
     pub reserved: u64,
 }
 

@@ -7,7 +7,7 @@ use crate::verdicts::outputs::{Outputs, queries};
 use crate::verdicts::pages;
 use examples_host::prelude::*;
 
-/// Decode steps, and what must come out.
+/// Decode steps, and the expected results.
 pub struct CheckedPrefetch {
     pub of: Decode,
     outputs: Outputs,

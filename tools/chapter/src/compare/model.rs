@@ -155,7 +155,7 @@ impl PartComparison {
     }
 }
 
-/// Whether both did the same: by the hash, or by plans that agree, however the program came to them.
+/// Whether both did the same: by the hash, or by equal plans.
 fn is_same_work(recorded: &RecordedPart, found: &PartResults) -> bool {
     recorded.workload == found.workload
         || !recorded.plans.is_empty() && recorded.plans == found.plans
@@ -457,7 +457,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_off_and_not_claimed_is_said_and_no_failure() {
+    fn a_deviation_that_is_not_claimed_is_reported_without_a_failure() {
         let of = |us: f64, unclaimed| {
             let mut modelled = results(Modelled, &[("a", &[us])]);
             modelled.parts[0].timed[0].unclaimed = unclaimed;

@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn a_model_with_sizes_of_its_own_is_told_from_a_gpu() {
+    fn a_model_with_sizes_of_its_own_is_distinguished_from_a_gpu() {
         let of = |times| results(times, &[("one", &[1000.0])]);
         let says = |first: Results, second: Results| {
             let table = printed(&set("a", first), &set("b", second));

@@ -14,7 +14,7 @@ use std::path::{Path, PathBuf};
 /// The version of the form. A file of another one is refused.
 pub const VERSION: u32 = 3;
 
-/// What is expected of a target's runs on one device.
+/// The expectations of a target's runs on one device.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Expectations {
@@ -30,7 +30,7 @@ pub struct Expectations {
     pub parts: Vec<ExpectedPart>,
 }
 
-/// What is expected of a part, as long as it does the same work.
+/// The expectations of a part, valid while it does the same work.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedPart {
@@ -41,7 +41,7 @@ pub struct ExpectedPart {
     pub workload: String,
     /// How many runs were recorded.
     pub runs: u32,
-    /// A hash of the work of the parts that ran before it in the same process. A model's clock and its device go on from
+    /// A hash of the work of the parts that ran before it in the same process. A model's clock and its device continue from
     /// part to part: what ran before decides the last nanoseconds. Absent where times are measured.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub after: Option<String>,
@@ -102,7 +102,7 @@ pub struct Observed {
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct ExpectedClaim {
-    /// What the program knows it by.
+    /// The identifier in programs.
     pub id: String,
     /// What was found, in words; only of a model and where there is no figure. The numbers in it are compared.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -110,7 +110,7 @@ pub struct ExpectedClaim {
     /// The number behind it. Absent where the recorded runs' numbers are too far apart: then only that the claim holds is expected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub value: Option<f64>,
-    /// What it is a number of.
+    /// The unit of the number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unit: Option<Unit>,
     /// How far from the number a run may be, in its unit. Absent for a model.
@@ -229,7 +229,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_expectation_is_refused_with_the_reason() {
+    fn a_file_that_is_not_an_expectation_is_refused_with_the_reason() {
         let text = expectations().text();
         let error = |text: &str| parse(text).unwrap_err();
         assert!(

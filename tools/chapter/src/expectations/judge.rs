@@ -41,7 +41,7 @@ pub fn part(
     }
 }
 
-/// What has been compared.
+/// The compared results.
 #[derive(Default)]
 struct Figures {
     compared: usize,
@@ -66,7 +66,7 @@ impl Figures {
     }
 }
 
-/// Which way a figure gets worse.
+/// The direction in which a figure gets worse.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Worse {
     Higher,

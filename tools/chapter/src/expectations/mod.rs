@@ -5,7 +5,7 @@
 //! give. DEVICE names the device, its link, its clocks and the driver's branch; the whole fingerprint is in the file.
 //!
 //! - Claims, groups and variants are known by their ids: another sentence changes nothing, another id is another thing.
-//!   Of what a model's claim found in words, the numbers are compared.
+//!   The numbers in the sentence of a modelled claim are compared.
 //! - A model's times are expected to the nanosecond, and so are the hashes of its timelines: a difference in either
 //!   direction is a regression. When other parts ran before, in the same process, they need to be within 1 %.
 //! - A measured figure is a regression when it is worse than its tolerance allows. An improvement is reported.

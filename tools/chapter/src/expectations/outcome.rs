@@ -21,7 +21,7 @@ pub enum Change {
 pub struct Difference {
     /// What it means.
     pub change: Change,
-    /// Which figure, in words: of which variant of what.
+    /// The figure, in words: the quantity and its variant.
     pub figure: String,
     /// What was found.
     pub found: String,
@@ -57,7 +57,7 @@ pub enum Judgement {
         figures: usize,
         /// Times that are only observed, because the recorded runs are too far apart.
         observed: usize,
-        /// Of the compared, those that differ.
+        /// The compared values that differ.
         differences: Vec<Difference>,
     },
     /// The entry is outdated, for this reason.
@@ -67,14 +67,14 @@ pub enum Judgement {
 }
 
 impl Judgement {
-    /// What is worse than expected.
+    /// Results worse than expected.
     pub fn regressions(&self) -> impl Iterator<Item = &Difference> {
         self.differences()
             .iter()
             .filter(|difference| difference.change == Change::Regression)
     }
 
-    /// What is not as expected.
+    /// Deviations from the expectations.
     pub fn differences(&self) -> &[Difference] {
         match self {
             Self::Compared { differences, .. } => differences,
@@ -121,7 +121,7 @@ pub struct TargetOutcome {
 }
 
 impl TargetOutcome {
-    /// Its lines: a single one if all parts are alike.
+    /// Its lines: a single one if all parts are the same.
     fn lines(&self, all_of_it: bool) -> Vec<String> {
         let target = &self.target;
         let mut lines = match self.alike() {
@@ -146,7 +146,7 @@ impl TargetOutcome {
         lines
     }
 
-    /// One text for all parts, if they are alike.
+    /// One text for all parts, if they are the same.
     fn alike(&self) -> Option<String> {
         let (_, first) = self.parts.first()?;
         match first {
@@ -219,7 +219,7 @@ impl RunComparison {
 
     /// What the command ends with. A regression is a failure; so is an outdated entry of a model, whose work changes with the
     /// program only, while a part may choose its work by measuring; and so is a comparison in which entries are outdated and nothing
-    /// could be compared at all. If all of it is asked for, whatever was not compared is one too.
+    /// could be compared at all. If all of it is requested, each missing comparison counts as well.
     pub fn exit(&self, all_of_it: bool) -> Exit {
         let compared = |judgement: &Judgement| matches!(judgement, Judgement::Compared { .. });
         let void = |judgement: &Judgement| matches!(judgement, Judgement::Void(_));

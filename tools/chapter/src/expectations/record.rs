@@ -9,7 +9,7 @@ use std::collections::HashSet;
 
 /// The largest tolerance, as a share of the value or, of a share, in itself. A figure whose runs are further apart judges nothing.
 const LARGEST: f64 = 0.15;
-/// Of an event's clock: two times this close are the same, in microseconds.
+/// The resolution of an event's clock: two times this close are the same, in microseconds.
 const RESOLUTION_US: f64 = 1.0;
 /// How near a model's figures are to the recorded ones when other parts ran before.
 const NEAR: f64 = 0.01;
@@ -328,7 +328,7 @@ fn measured_claim(
     let same = |other: &&ExpectedClaim| other.id == claim.id && other.unit == unit;
     let recorded =
         earlier.and_then(|earlier| Some((earlier.runs, earlier.claims.iter().find(same)?)));
-    // Earlier runs whose numbers were too far apart stay so.
+    // Numbers that earlier runs recorded as too far apart remain marked.
     let was_dropped = recorded.is_some_and(|(_, recorded)| recorded.value.is_none());
     if let Some((runs, recorded)) = recorded
         && let Some(value) = recorded.value

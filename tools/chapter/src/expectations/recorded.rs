@@ -1,4 +1,4 @@
-//! What was recorded on one device, for whoever compares it with something else.
+//! The expectations of one device, for comparisons with another run.
 
 use super::form::{Expectations, ExpectedTime};
 use chapter_results::device::{Fingerprint, TimeSource};

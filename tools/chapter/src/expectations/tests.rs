@@ -290,7 +290,7 @@ fn a_claim_that_fails_and_one_with_a_worse_figure_are_named() {
 }
 
 #[test]
-fn a_much_faster_run_is_said_and_no_failure() {
+fn a_much_faster_run_is_reported_without_a_failure() {
     let folder = recorded(&[measured(&[vec![2000.0], vec![1000.0]])]);
     let outcome = judged(&measured(&[vec![2000.0], vec![500.0]]), &folder);
     let notes = lines(&outcome, "improvement");
@@ -347,7 +347,7 @@ fn runs_on_another_machine_widen_the_tolerance_and_do_not_replace_the_earlier_on
 }
 
 #[test]
-fn runs_too_far_apart_judge_nothing_and_it_is_said() {
+fn runs_too_far_apart_are_not_judged_and_reported() {
     let runs = [1000.0, 1100.0, 1200.0].map(|us| measured(&[vec![us], vec![500.0]]));
     let folder = recorded(&runs);
     let path = form::path(folder.path(), &runs[0].device, "basic_streams");
@@ -478,7 +478,7 @@ fn what_was_run_otherwise_is_neither_recorded_nor_judged() {
 }
 
 #[test]
-fn nothing_recorded_is_said() {
+fn missing_expectations_are_reported() {
     let outcome = judged(&measured(&[vec![1.0]]), &tempdir().unwrap());
     let text = plain_lines(&outcome, false)[1].clone();
     let said = &text;

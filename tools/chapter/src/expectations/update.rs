@@ -32,7 +32,7 @@ pub enum Earlier {
 /// other parts on the same device stays.
 ///
 /// # Errors
-/// When runs that should be alike are not, or a file cannot be read or written. Then nothing is written.
+/// When runs that should be the same differ, or a file cannot be read or written. Then nothing is written.
 pub fn update(runs: &[Results], folder: &Path, earlier: Earlier) -> Result<Updated> {
     let mut updated = Updated::default();
     let mut places: Vec<PathBuf> = Vec::new();
@@ -117,9 +117,9 @@ fn merged(
     }))
 }
 
-/// What stays of an earlier recording.
+/// The entries kept from an earlier recording.
 fn old_parts(path: &Path, run: &Results, lines: &mut Vec<String>) -> Result<Vec<ExpectedPart>> {
-    // What cannot be read is what the message tells to write again.
+    // An unreadable file is one that the message says to write again.
     let old = match Expectations::read(path, &run.example) {
         Ok(old) => old,
         Err(error) => {
@@ -151,7 +151,7 @@ fn of_the_most_common_work<'r>(
         let same = |run: &&PartRun<'_>| run.part.workload == workload;
         runs.iter().filter(same).count()
     };
-    // Of several that are as common, the first.
+    // The first one if several are equally common.
     let most = runs
         .iter()
         .rev()

@@ -10,7 +10,7 @@ use std::fs;
 /// Builds the targets, and writes the files that say something else than their programs, or names them.
 ///
 /// # Errors
-/// There is no workspace, a part is named, or a program does not build, is no example or has another name than its package.
+/// There is no workspace, a part is named, or a program does not build, is not an example, or has a name other than its package's.
 pub fn run(targets: &Targets, names: &[String], updates: bool) -> Result<Exit> {
     let usage = |why: &str| {
         UsageError(format!(

@@ -7,7 +7,7 @@ use chapter_results::part::{Claim, PartResults};
 use chapter_timeline::svg::{self, Chart, Form};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
-/// The page. What comes from results is escaped.
+/// The page. Text from results is escaped.
 pub fn page(report: &ChapterReport<'_>) -> String {
     let title = "The lessons' results";
     let page = html! {

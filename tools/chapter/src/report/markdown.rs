@@ -7,7 +7,7 @@ use chapter_results::intervals::Recording;
 use chapter_results::part::{Claim, PartResults};
 use chapter_terminal::gantt::{Gantt, Rows};
 
-/// The text. What comes from results is escaped.
+/// The text. Text from results is escaped.
 pub fn text(report: &ChapterReport<'_>) -> String {
     let mut lines = vec!["# The lessons' results".to_owned(), String::new()];
     lines.push(escape(&report.summary.device));

@@ -175,7 +175,7 @@ fn timelines_are_open_and_share_one_picture() {
     let [page, text] = both_of(results);
     assert!(page.contains("<details open>"));
     assert_eq!(page.matches("<svg ").count(), 1);
-    // Of kernels alone, the streams tell more than the one engine.
+    // Where only kernels run, the streams are more informative than the single engine.
     assert!(
         text.contains("\na |KKK") && text.contains("\nc |KKK"),
         "{text}"

@@ -1,4 +1,4 @@
-//! What is kept of a target besides its results.
+//! Files kept of a target besides its results.
 
 use crate::run::process::{self, Ended, ProcessRequest};
 use crate::targets::Program;

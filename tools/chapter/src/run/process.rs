@@ -9,7 +9,7 @@ use std::process::{Command, ExitStatus, Stdio};
 use std::thread;
 use std::time::{Duration, Instant};
 
-/// What is asked of an example.
+/// The requests to an example.
 #[derive(Clone, Debug)]
 pub struct ProcessRequest<'a> {
     /// The device.
@@ -37,7 +37,7 @@ pub struct Ended {
 }
 
 impl Ended {
-    /// What it complained about: the last line of its standard error.
+    /// Its error message: the last line of its standard error.
     pub fn complaint(&self) -> String {
         let last = self.errors.lines().rev().find(|line| !line.is_empty());
         let last = last.unwrap_or("no message");

@@ -1,4 +1,4 @@
-//! How many parts ended how, and what that makes the exit code.
+//! The number of parts by outcome, and the exit code that follows.
 
 use super::verdict::Outcome;
 use chapter_terminal::Exit;

@@ -21,7 +21,7 @@ pub enum Outcome {
 }
 
 impl Outcome {
-    /// Of a part's results.
+    /// For the results of a part.
     pub fn of(part: &PartResults) -> Self {
         let failed = part
             .claims

@@ -62,8 +62,8 @@ fn parse<T: DeserializeOwned>(json: &[u8]) -> anyhow::Result<T> {
     serde_json::from_slice(json).context("cargo's messages")
 }
 
-/// Builds members and returns the programs that they gave, by name. What is built, and cargo's progress, goes to standard error,
-/// also where that is not a terminal.
+/// Builds members and returns the programs that they gave, by name. Names of builds and cargo's progress go to standard error, also where that is not
+/// a terminal.
 ///
 /// # Errors
 /// One does not build; cargo has said why on standard error.

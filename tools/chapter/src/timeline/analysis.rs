@@ -1,4 +1,4 @@
-//! What a recorded timeline shows, as text.
+//! A recorded timeline as text.
 
 use super::source::Recorded;
 use chapter_results::device::TimeSource;

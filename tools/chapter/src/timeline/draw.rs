@@ -10,7 +10,7 @@ use chapter_timeline::svg::{self, Chart, Form};
 use chapter_trace::Trace;
 use std::path::{Path, PathBuf};
 
-/// What is drawn, and where to.
+/// The chart's source and destination.
 #[derive(clap::Args)]
 pub struct Drawings {
     /// Also draw the timelines of a second file; modelled timelines come above measured ones

@@ -20,7 +20,7 @@ use std::time::Duration;
 
 /// One timeline of a file.
 pub struct Recorded {
-    /// What it is of.
+    /// The source of the recording.
     pub title: String,
     /// The part of the example; of another program's timelines the file's name.
     pub part: String,
@@ -32,11 +32,11 @@ pub struct Recorded {
     pub bound_us: Option<f64>,
     /// What ran when.
     pub recording: Recording,
-    /// What else is known of it.
+    /// Further facts about it.
     pub facts: Facts,
 }
 
-/// What a file holds.
+/// The contents of a file.
 pub struct Contents {
     /// The example, or the file's name.
     pub subject: String,
@@ -72,7 +72,7 @@ impl Contents {
 }
 
 impl Contents {
-    /// The stretch of each timeline that is asked for. Timelines without an operation there are left out.
+    /// The requested stretch of each timeline. Timelines without an operation there are left out.
     ///
     /// # Errors
     /// When none is left, or no operation has the name.

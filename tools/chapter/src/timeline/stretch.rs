@@ -1,4 +1,4 @@
-//! Which stretch of a long timeline is shown.
+//! The stretch of a long timeline that is shown.
 
 use chapter_results::intervals::{Recording, Span};
 use chapter_timeline::window;

@@ -64,7 +64,7 @@ impl Chapter {
 /// A part that a program pretends to have: its name, whether its claim holds, and what the device lacks for it.
 pub type FakePart<'a> = (&'a str, bool, Option<&'a str>);
 
-/// A script that describes itself and writes results of the parts that it is asked for, and ends as an example does.
+/// A script that describes itself and writes results of the requested parts, and ends as an example does.
 pub fn example(name: &str, parts: &[FakePart]) -> String {
     let described: Vec<String> = parts.iter().map(|part| described(part)).collect();
     let device = format!(

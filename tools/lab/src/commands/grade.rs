@@ -1,4 +1,4 @@
-//! `cargo lab grade`: submissions, each on its own, and what came out of them for people and for programs.
+//! `cargo lab grade`: submissions, each on its own, and the results, for people and for programs.
 
 use crate::attempt::LabDevice;
 use crate::catalogue::Lab;

@@ -81,7 +81,7 @@ pub fn run(arguments: &HandoutArguments) -> Result<Exit> {
     let top = folder.path().join(TOP);
     copy(&catalogue.root, &top)?;
     for lab in &catalogue.labs {
-        // The starting state, whatever the author has in the file at the moment.
+        // The starting state, independent of the author's present file.
         let original = originals::read(&catalogue.root, lab)?;
         put(&lab.exercise(&top), &original)?;
         put(&top.join(originals::FOLDER).join(lab.file()), &original)?;
@@ -99,7 +99,7 @@ pub fn run(arguments: &HandoutArguments) -> Result<Exit> {
     Ok(Exit::LessonHolds)
 }
 
-/// Copies the files that git knows.
+/// Copies the files tracked by git.
 fn copy(root: &Path, top: &Path) -> Result<()> {
     let output = Command::new("git")
         .args(["ls-files", "-z", "--"])
@@ -181,7 +181,7 @@ fn reduced(manifest: &str) -> String {
     kept
 }
 
-/// Puts the sources of all dependencies into the folder, and tells cargo to look there only.
+/// Puts the sources of all dependencies into the folder, and configures cargo to use only these.
 fn vendor(top: &Path) -> Result<()> {
     // Without `--locked`: the lock loses what only left-out members need.
     cargo(top, &["metadata", "--format-version=1", "--quiet"])?;
@@ -204,7 +204,7 @@ fn vendor(top: &Path) -> Result<()> {
     put(&path, &format!("{own}\n{config}\n[net]\noffline = true\n"))
 }
 
-/// The manifest of `core`'s workspace. Whoever builds device code builds `core`, and cargo wants the sources of all that
+/// The manifest of `core`'s workspace. Device code needs a build of `core`, and cargo requires the sources of all that
 /// this workspace depends on, used or not.
 fn standard_library() -> Result<Option<String>> {
     let Ok(toolchain) = Toolchain::find() else {

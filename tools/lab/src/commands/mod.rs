@@ -1,4 +1,4 @@
-//! What the command can do.
+//! The subcommands.
 
 pub mod check;
 pub mod diff;

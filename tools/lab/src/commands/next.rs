@@ -77,7 +77,7 @@ fn has_lesson(lab: &Lab, root: &Path) -> bool {
     }
 }
 
-/// The task: what stands at the top of the file.
+/// The task: the comment at the top of the file.
 fn task(lab: &Lab, text: &str) -> String {
     let of_task = |line: &&str| lab.kind == Kind::Explain || line.starts_with("//!");
     let lines = text.lines().take_while(of_task);

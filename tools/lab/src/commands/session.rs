@@ -18,7 +18,7 @@ pub struct Session {
     pub catalogue: Catalogue,
     compilers: Compilers,
     folder: PathBuf,
-    /// That folder, where it is the session's own: dropped with it.
+    /// The session's own folder, if it has one: removed with the session.
     _temporary: Option<TempDir>,
     /// The device.
     pub device: LabDevice,

@@ -3,7 +3,7 @@
 //!
 //! A program needs memory, threads, clocks and files. It gets no call that reaches another process, the network or a device, and
 //! none that changes whose a file is or who may use it, because Landlock does not look at those. It can neither remove nor rename
-//! files nor make folders: whatever it writes stays where the grader counts it.
+//! files nor make folders: its files stay where the grader counts them.
 
 use crate::process::Role;
 use anyhow::{Result, bail};
@@ -14,7 +14,7 @@ use seccompiler::{
 use std::collections::BTreeMap;
 use std::io;
 
-/// What every process may call, whatever the arguments.
+/// The calls allowed to every process, with any arguments.
 const ANY: &[libc::c_long] = &[
     // Files that are open, or that Landlock lets the process open.
     libc::SYS_read,

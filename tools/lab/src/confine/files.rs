@@ -9,7 +9,7 @@ use landlock::{
 use std::io;
 use std::os::fd::{FromRawFd as _, OwnedFd};
 
-/// The newest rules that are asked for. An older kernel keeps those that it knows: the first version knows all of reading,
+/// The newest version of the rules that is used. An older kernel keeps those that it knows: the first version knows all of reading,
 /// creating and writing.
 const VERSION: ABI = ABI::V6;
 

@@ -1,4 +1,4 @@
-//! What has been graded already: a file per student, written when that student is done. A grader that was stopped goes on from there.
+//! What has been graded already: a file per student, written when that student is done. A grader that was stopped continues from there.
 
 use super::Grade;
 use crate::report::file_name;
@@ -124,7 +124,7 @@ mod tests {
         let [kept, grade] = [kept, grade].map(|grade| serde_json::to_value(grade).expect("JSON"));
         assert_eq!(kept, grade);
         assert!(ledger.kept("ada", "2").is_none());
-        // What was written half is no grade.
+        // A half-written file is not a grade.
         fs::write(folder.path().join("grades/ada/grade.json"), "{\"of\":").expect("a file");
         assert!(ledger.kept("ada", "1").is_none());
     }

@@ -1,4 +1,4 @@
-//! Grading: each submission on its own, whatever it does.
+//! Grading: each submission in isolation.
 
 pub mod ledger;
 pub mod pace;
@@ -31,7 +31,7 @@ const COMPILE_TIME: Duration = Duration::from_secs(60);
 /// The address space of a compiler, in bytes.
 const COMPILE_MEMORY: u64 = 8 << 30;
 
-/// What became of one lab of a submission.
+/// The outcome of one lab of a submission.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Graded {
     /// The marks.
@@ -44,7 +44,7 @@ pub struct Graded {
     pub said: Option<String>,
 }
 
-/// What became of a submission.
+/// The outcome of a submission.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Grade {
     /// The student.
@@ -63,7 +63,7 @@ pub struct Grade {
 }
 
 impl Grade {
-    /// Of a submission without labs.
+    /// For a submission without labs.
     #[cfg(test)]
     pub fn of_nothing(student: &str, problem: &str) -> Self {
         Self {

@@ -10,7 +10,7 @@ pub struct Pace {
 }
 
 impl Pace {
-    /// Of so many submissions.
+    /// The number of submissions.
     pub fn of(all: usize) -> Self {
         Self {
             start: Instant::now(),
@@ -31,7 +31,7 @@ impl Pace {
     }
 }
 
-/// How long the rest takes if it goes on like this; unknown in the first minute.
+/// How long the rest takes if it continues like this; unknown in the first minute.
 fn left(spent: Duration, done: usize, all: usize) -> String {
     let rest = spent.as_secs_f64() / done.max(1) as f64 * all.saturating_sub(done) as f64;
     match (rest / 60.0).round() {
@@ -45,7 +45,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_rest_is_told_in_minutes() {
+    fn the_remaining_time_is_printed_in_minutes() {
         let minute = Duration::from_secs(60);
         assert_eq!(left(minute, 10, 60), " (5 min left)");
         assert_eq!(left(minute, 59, 60), "");

@@ -117,15 +117,15 @@ mod tests {
     fn lines_that_two_share_and_nobody_else_has_make_a_pair() {
         let known = BTreeMap::from([(
             "01_first_stream".to_owned(),
-            "let handed_out = of(everybody);".to_owned(),
+            "let handed_out = of(all);".to_owned(),
         )]);
         let own = "let my_first_value = 1;\n  let another = 22;\n// I think this is it\n";
         let all = [
-            submission("ada", &format!("let handed_out = of(everybody);\n{own}")),
+            submission("ada", &format!("let handed_out = of(all);\n{own}")),
             submission("bob", &own.replace("  let", "let")),
             submission(
                 "cay",
-                "let handed_out = of(everybody);\nlet my_first_value = 1;\nshort\n",
+                "let handed_out = of(all);\nlet my_first_value = 1;\nshort\n",
             ),
             submission("dan", "let something_else = 3;\n"),
         ];

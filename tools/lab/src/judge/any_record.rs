@@ -1,4 +1,4 @@
-//! Records that a program has made up: whatever stands in one, it is refused or judged, and nothing panics.
+//! Records that a program has made up: each of them is refused or judged, and nothing panics.
 
 use super::judge;
 use crate::attempt::{Attempt, LabDevice, LabRun};
@@ -79,7 +79,7 @@ fn instead() -> impl Strategy<Value = Value> {
     ]
 }
 
-/// Judges a text as the record of a lab, and shows what came out of it.
+/// Judges a text as the record of a lab, and shows the result.
 fn judged(lab: &Lab, goal: &Goal, text: &[u8]) {
     let Ok(record) = record::of(text) else {
         return;

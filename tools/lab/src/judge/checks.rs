@@ -255,7 +255,7 @@ fn calls(case: &CheckedRun, names: &[String], at_least: u64, at_most: u64) -> Ma
     met((at_least..=at_most).contains(&count), found)
 }
 
-/// Whether the host went on while the copies of an engine ran.
+/// Whether the host continued while the copies of an engine ran.
 fn copies_return_early(recording: &Recording, engine: Engine) -> Mark {
     let copies = recording.calls.iter().filter_map(|call| {
         let interval = &recording.intervals[call.interval?];

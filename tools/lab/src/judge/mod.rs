@@ -45,24 +45,24 @@ impl Mark {
     }
 }
 
-/// What became of one criterion.
+/// The outcome of one criterion.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Judged {
     /// The criterion.
     pub id: String,
-    /// What it is worth here: nothing where it is not judged.
+    /// Its points here: none where it is not judged.
     pub of: u32,
     /// What was reached.
     pub points: u32,
     /// Why.
     #[serde(flatten)]
     pub mark: Mark,
-    /// What to learn where it is not met.
+    /// The hint if it is not met.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub teaches: String,
 }
 
-/// What became of an attempt.
+/// The outcome of an attempt.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Verdict {
     /// The lab.
@@ -97,7 +97,7 @@ impl Verdict {
         self.criteria.iter().map(|judged| judged.of).sum()
     }
 
-    /// Whether everything is met that counts.
+    /// Whether all scored criteria are met.
     pub fn passed(&self) -> bool {
         self.points() == self.of()
     }

@@ -35,7 +35,7 @@ pub(super) fn ends_early(recording: &Recording, kernel: &str, beside: &str, shar
     )
 }
 
-/// When the host first called for a kernel; where calls are not recorded, when it first ran.
+/// The time of the host's first call for a kernel or, without recorded calls, of its first run.
 fn enqueued(recording: &Recording, kernel: &str) -> Option<i64> {
     let named = |place: usize| {
         let interval = recording.intervals.get(place);

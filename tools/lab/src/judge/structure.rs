@@ -71,7 +71,7 @@ pub(super) fn allocations(case: &CheckedRun, at_once: u64) -> Mark {
     met(most <= at_once, found)
 }
 
-/// Whether the program has given everything back when it ended.
+/// Whether the program had released everything when it ended.
 pub(super) fn all_freed(case: &CheckedRun) -> Mark {
     let Some(left) = case.record.left else {
         return Mark::Missed("the program has not come to its end".to_owned());
@@ -120,7 +120,7 @@ fn waits(recording: &Recording, call: &HostCall) -> bool {
     if call.name.ends_with("Synchronize") {
         return true;
     }
-    // Of a loop that asks until something is over, the last question is recorded: it began when the call before it had returned.
+    // A loop that polls for completion is recorded as its last query, which began when the call before it had returned.
     if call.name.ends_with("Query") {
         let own = recording
             .calls
@@ -177,7 +177,7 @@ fn is_graph_under_way(recording: &Recording, call: &HostCall, time: i64) -> bool
     })
 }
 
-/// What is asked of a number.
+/// The condition on a number.
 pub(super) fn asked(at_least: u64, at_most: u64) -> String {
     match (at_least, at_most) {
         (least, most) if least == most => format!("exactly {least} required"),

@@ -17,7 +17,7 @@ pub struct Hostile {
 }
 
 impl Hostile {
-    /// What it reaches: a point because it compiles, unless that is what it must not do.
+    /// Its points: one because it compiles, unless it must not compile.
     pub fn points(&self) -> u64 {
         u64::from(!self.name.starts_with("includes"))
     }

@@ -22,7 +22,7 @@ pub(super) enum ProgramMemory {
 /// A part of an allocation.
 #[derive(Clone, Copy)]
 pub(super) struct Span {
-    /// Of the host or of the device.
+    /// Memory of the host or of the device.
     address: u64,
     is_device: bool,
     /// In elements.

@@ -20,14 +20,14 @@ const NEXT_IN_STREAM: Duration = Duration::from_micros(10);
 /// Where the book says how graphs help.
 const GRAPHS: &str = "book/src/graphs.md";
 
-/// What held an operation up.
+/// The cause of an operation's delay.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Cause {
     /// The host was kept by a copy from or to pageable memory, or the operation waited for such a copy.
     PageableCopy,
-    /// The host waited for the device before it asked for the operation.
+    /// The host waited for the device before it enqueued the operation.
     HostWaited,
-    /// The host asked for the operation too late: it was outside of the driver.
+    /// The host enqueued the operation too late: it was outside of the driver.
     HostLate,
     /// The host allocated memory, or made it page-locked.
     Allocation,
@@ -62,7 +62,7 @@ pub enum Cause {
 }
 
 impl Cause {
-    /// Whether the program asked for this order, so that nothing is wrong with it.
+    /// Whether the program created this dependency, so that nothing is wrong with it.
     pub fn is_wanted(self) -> bool {
         matches!(
             self,
@@ -103,7 +103,7 @@ pub struct Likely {
     pub cause: Cause,
     /// What speaks for it; empty when nothing is known.
     pub evidence: String,
-    /// Of a gap with several causes, how long each was at work, the longest first.
+    /// For a gap with several causes: the duration of each, the longest first.
     shares: Vec<(Cause, u64)>,
 }
 
@@ -125,7 +125,7 @@ impl Likely {
     }
 }
 
-/// A recording with what is known besides, ready to be asked for causes.
+/// A recording with the facts from which causes are computed.
 pub struct Causes<'a> {
     recording: &'a Recording,
     facts: &'a Facts,
@@ -140,7 +140,7 @@ pub struct Causes<'a> {
 }
 
 impl<'a> Causes<'a> {
-    /// Of a recording.
+    /// Analyses a recording.
     pub fn of(recording: &'a Recording, facts: &'a Facts) -> Self {
         Self {
             recording,
@@ -263,7 +263,7 @@ impl<'a> Causes<'a> {
         })
     }
 
-    /// The host asked for the second when the first had ended, and why.
+    /// The host enqueued the second when the first had ended, and why.
     fn host(&self, first: usize, second: usize) -> Option<Likely> {
         let end = self.interval(first).span.end.cast_signed();
         let Some(call) = self.facts.call(second) else {
@@ -277,7 +277,7 @@ impl<'a> Causes<'a> {
             call.name,
             nanoseconds(call.start - end)
         );
-        // Of a wait that was over long before, the host was elsewhere since.
+        // The wait had ended long before, and the host was elsewhere since.
         let last = self.host.last(call, end);
         let last = last
             .filter(|(waited, _)| call.start - waited.end <= waited.end - end.min(waited.start));

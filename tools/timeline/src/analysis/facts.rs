@@ -1,5 +1,5 @@
-//! What may be known of a recording's operations besides when they ran. All of it is optional: the less is known, the fewer
-//! causes can be told apart.
+//! Facts about a recording's operations besides their times. All of it is optional: with fewer facts, fewer causes can be
+//! distinguished.
 
 use crate::analysis::occupancy::{LaunchShape, Multiprocessors};
 use chapter_results::intervals::{PAGEABLE, Recording, Span, union};
@@ -17,7 +17,7 @@ pub enum HostMemory {
     Managed,
 }
 
-/// How a stream stands to the legacy default stream.
+/// A stream's relation to the legacy default stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum StreamKind {
     /// It is the legacy default stream.
@@ -28,8 +28,8 @@ pub enum StreamKind {
     NonBlocking,
 }
 
-/// A call of the host, in nanoseconds since the recording's first start; calls come earlier than what they ask for, so these may
-/// be negative.
+/// A call of the host, in nanoseconds since the recording's first start; calls come before their operations, so these may be
+/// negative.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct TimedHostCall {
     /// The function's name.
@@ -42,34 +42,34 @@ pub struct TimedHostCall {
     pub end: i64,
 }
 
-/// What is known of one operation.
+/// The known facts about one operation.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct OperationFacts {
     /// For a copy from or to the host.
     pub memory: Option<HostMemory>,
-    /// The call that asked for it.
+    /// The call that enqueued it.
     pub call: Option<TimedHostCall>,
     /// For a kernel.
     pub launch: Option<LaunchShape>,
 }
 
-/// A stream was told to wait for an event.
+/// A stream was made to wait for an event.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct EventWait {
     /// The stream that waits.
     pub stream: String,
-    /// When the host said so, in nanoseconds since the recording's first start.
+    /// The time of the host's call, in nanoseconds since the recording's first start.
     pub at: i64,
 }
 
-/// What is known besides the recording.
+/// Facts that the recording does not contain.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Facts {
-    /// Of each of [`Recording::intervals`], in their order; empty when nothing is known of any.
+    /// One entry for each of [`Recording::intervals`], in their order; empty if nothing is known about any.
     pub operations: Vec<OperationFacts>,
-    /// Of the streams, by name.
+    /// The facts about streams, by name.
     pub streams: BTreeMap<String, StreamKind>,
-    /// What the device's multiprocessors hold.
+    /// The limits of the device's multiprocessors.
     pub multiprocessors: Option<Multiprocessors>,
     /// All calls of the host that are known.
     pub calls: Vec<TimedHostCall>,
@@ -116,12 +116,12 @@ impl Facts {
         facts
     }
 
-    /// What is known of an operation.
+    /// The known facts about an operation.
     pub fn of_operation(&self, place: usize) -> Option<&OperationFacts> {
         self.operations.get(place)
     }
 
-    /// The call that asked for an operation.
+    /// The call that enqueued an operation.
     pub fn call(&self, place: usize) -> Option<&TimedHostCall> {
         self.of_operation(place)?.call.as_ref()
     }
@@ -136,8 +136,8 @@ impl Facts {
 /// What recordings call the legacy default stream.
 pub const LEGACY: &str = "legacy";
 
-/// When operations of the legacy default stream ran: blocking streams run nothing of their own then. Of a recording in which
-/// other streams ran something too; disjoint, in order.
+/// When operations of the legacy default stream ran: blocking streams run nothing of their own then. Disjoint, in
+/// order; empty if no other stream ran an operation.
 pub fn legacy_barriers(recording: &Recording) -> Vec<Span> {
     let is_legacy = |name: &str| name == LEGACY || name.starts_with("legacy of context ");
     if recording.intervals.iter().all(|i| is_legacy(&i.stream)) {

@@ -1,4 +1,4 @@
-//! What kept the host.
+//! The cause of the host's wait.
 
 use crate::analysis::facts::{Facts, TimedHostCall};
 use chapter_results::intervals::{Engine, Recording};
@@ -8,12 +8,12 @@ use std::collections::BTreeMap;
 pub struct HostWaits<'a> {
     /// By thread, in order of their ends, with the pageable copy that was the reason.
     by_thread: BTreeMap<u64, Vec<(&'a TimedHostCall, Option<usize>)>>,
-    /// When operations of each stream were asked for, in order.
+    /// The times at which operations of each stream were enqueued, in order.
     calls: BTreeMap<&'a str, Vec<i64>>,
 }
 
 impl<'a> HostWaits<'a> {
-    /// Of a recording.
+    /// The host's calls in a recording.
     pub fn of(recording: &'a Recording, facts: &'a Facts) -> Self {
         let mut waits = Self {
             by_thread: BTreeMap::new(),

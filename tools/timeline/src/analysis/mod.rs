@@ -20,7 +20,7 @@ use overlap::{Busy, Overlap};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// What a recording says.
+/// The analysis of a recording.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Analysis {
     /// The engines that ran anything.

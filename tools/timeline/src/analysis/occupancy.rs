@@ -13,7 +13,7 @@ pub struct LaunchShape {
     pub shared: u64,
 }
 
-/// What a device's multiprocessors hold.
+/// The limits of a device's multiprocessors.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Multiprocessors {
     /// How many there are.

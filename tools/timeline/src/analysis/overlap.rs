@@ -27,7 +27,7 @@ pub struct Overlap {
     pub second: Engine,
     /// How long operations of both were running at the same time.
     pub time: Duration,
-    /// That time as a share of what the less busy of the two was busy: 1 is all that there could be.
+    /// That time as a share of the busy time of the less busy engine: 1 is the maximum.
     pub of_shorter: f64,
 }
 

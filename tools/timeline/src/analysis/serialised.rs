@@ -27,7 +27,7 @@ fn is_exclusive(engine: Engine) -> bool {
 
 /// The pairs, in order of the second's start. `hand_over` is the longest time between the end of the one and the start of the
 /// other; with less at stake than that, two operations are no pair: in a busy trace, something has always just ended.
-/// `called` is when the host asked for an operation, in nanoseconds, where that is known: before, it could not have begun.
+/// `called` is the time in nanoseconds at which the host enqueued an operation, if known: it could not begin earlier.
 pub fn pairs(
     recording: &Recording,
     hand_over: Duration,

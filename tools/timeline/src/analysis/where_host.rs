@@ -6,7 +6,7 @@ use crate::analysis::host::HostWaits;
 use chapter_results::intervals::{Engine, Recording, Span, intersection, total, union};
 use std::collections::BTreeMap;
 
-/// From the return of a call until the device begins what it asked for, at most.
+/// The longest time from the return of a call until the device begins the operation.
 const ON_ITS_WAY: i64 = 10_000;
 /// A launch that takes longer does more than to launch, such as loading the kernel's code.
 const SLOW_LAUNCH: i64 = 50_000;
@@ -247,7 +247,7 @@ impl Shares {
         }
     }
 
-    /// Those of the largest cause first, and within a cause the largest.
+    /// The calls of the largest cause come first, and within a cause the longest.
     fn sorted(self) -> Vec<Share> {
         let mut whole: BTreeMap<Cause, u64> = BTreeMap::new();
         for ((cause, _), nanoseconds) in &self.0 {

@@ -2,7 +2,7 @@
 
 let data = null;
 
-// Of each chart that is shown: the recording, its canvas, its plot, and the mark of the keyboard's focus.
+// Each chart that is shown: the recording, its canvas, its plot, and the mark of the keyboard's focus.
 let shown = [];
 let pointed = null;
 let pointer = null;

@@ -90,7 +90,7 @@ function paintSummary({ context, width, x, view, colours }, row) {
       bar(left, right - left, count);
       continue;
     }
-    // Of the steps within a pixel the highest is painted.
+    // The highest of the steps within a pixel is painted.
     if (left !== pixel) {
       if (most) bar(pixel, 1, most);
       most = 0;

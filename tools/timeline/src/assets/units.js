@@ -23,7 +23,7 @@ function signed(value, decimals) {
   return Number(text) < 0 ? text.replace("-", "−") : text.replace("-", "");
 }
 
-// From when until when, with as many digits as tell them apart, and how long that is.
+// From when until when, with as many digits as distinguish them, and how long that is.
 function stretch(start, end) {
   const [unit, name] = unitOf(end);
   const decimals = Math.max(0, Math.round(Math.log10(unit)) - Math.floor(Math.log10(end - start)) + 2);

@@ -30,7 +30,7 @@ struct PageGap {
     cause: String,
 }
 
-/// Of a recording, unless the device was never idle.
+/// The gaps of a recording, unless the device was never idle.
 pub(super) fn gaps(recording: &Recording, facts: &Facts) -> Option<PageGaps> {
     let Idle { gaps, causes } = idle(recording, facts);
     let number = gaps.longest.len();

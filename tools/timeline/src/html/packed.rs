@@ -11,7 +11,7 @@ use std::io::Write;
 /// More operations than that make a large page. The data of others stays text that people can read.
 const MANY: usize = 20_000;
 
-/// Whether a page of so many operations is packed.
+/// Whether a page of this many operations is packed.
 pub(super) fn are_many(operations: usize) -> bool {
     operations > MANY
 }

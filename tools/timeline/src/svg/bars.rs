@@ -27,7 +27,7 @@ struct Crowd {
     bar: Bar,
     count: usize,
     class: &'static str,
-    /// Of the first.
+    /// The title of the first.
     title: String,
 }
 

@@ -74,7 +74,7 @@ impl Frame {
 
 /// A row and where it stands.
 pub struct Stand {
-    /// What is in it.
+    /// Its contents.
     pub row: ChartRow,
     /// Its upper edge.
     pub top: f64,

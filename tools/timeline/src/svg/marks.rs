@@ -1,4 +1,4 @@
-//! What is marked in a chart: dependencies and findings.
+//! Marks in a chart: dependencies and findings.
 
 use super::Form;
 use super::bars::Bar;
@@ -15,7 +15,7 @@ const LINES: usize = 5;
 /// How wide a letter of running text is on average.
 const LETTER: f64 = 6.8;
 
-/// What waited for what, from the end of the one to the start of the other. Those that cannot be told apart are drawn once.
+/// What waited for what, from the end of the one to the start of the other. Marks that coincide are drawn once.
 pub fn arrows(out: &mut String, recording: &Recording, bars: &[Bar]) {
     let mut drawn = BTreeSet::new();
     for dependency in &recording.dependencies {

@@ -89,7 +89,7 @@ pub fn wrapped(text: &str, most: usize) -> Vec<String> {
 /// A name, or as much of it as fits without its middle: names often differ in their last letters.
 pub fn middle_shortened(text: &str, room: f64) -> String {
     let letters: Vec<char> = text.chars().collect();
-    // A room that was made for just so many letters may have lost a fraction to rounding.
+    // A width computed for exactly this many letters may have lost a fraction by rounding.
     let most = (room / width("x") + 1e-6).floor().max(3.0) as usize;
     if letters.len() <= most {
         return text.to_owned();

@@ -10,7 +10,7 @@ use gpu_kernels::Signature as _;
 const BLOCK: u32 = 256;
 /// As many blocks as an H200 has multiprocessors.
 const ONE_EACH: u32 = 132;
-/// By how much sums may differ to which blocks add in any order.
+/// The allowed error of sums to which blocks add in any order.
 const ANY_ORDER: f32 = 1e-3;
 
 pub fn pairs(_: Device, purpose: Purpose) -> Result<Vec<KernelPair>> {

@@ -45,7 +45,7 @@ fn find<'m>(modules: &'m [Module], name: &str) -> Result<Function<'m>> {
         .with_context(|| format!("no module has the kernel {name}"))
 }
 
-/// How near the results are to be.
+/// The required accuracy of the results.
 #[derive(Clone, Copy)]
 pub enum Agreement {
     /// The algorithm fixes every rounding.
@@ -63,7 +63,7 @@ pub struct KernelPair {
     pub threads: u32,
     /// Each in the low bytes of a word.
     arguments: Vec<u64>,
-    /// What the kernel writes.
+    /// The kernel's output.
     outputs: Vec<(Rc<Array>, Agreement)>,
     /// What it reads, kept alive.
     inputs: Vec<Rc<Array>>,
@@ -101,13 +101,13 @@ impl KernelPair {
         self
     }
 
-    /// What is written through addresses that are in another array.
+    /// Stores through addresses that are in another array.
     pub fn leaves(mut self, array: &Rc<Array>, agreement: Agreement) -> Self {
         self.outputs.push((Rc::clone(array), agreement));
         self
     }
 
-    /// What is read through addresses that are in another array.
+    /// Loads through addresses that are in another array.
     pub fn leaning_on(mut self, array: &Rc<Array>) -> Self {
         self.inputs.push(Rc::clone(array));
         self

@@ -8,7 +8,7 @@ use comfy_table::Table;
 /// One variant over all rounds.
 pub struct VariantRow {
     name: String,
-    /// Of each round the example's median and its twin's, in µs.
+    /// For each round, the medians of the example and of its twin, in µs.
     rounds: Vec<[f64; 2]>,
 }
 

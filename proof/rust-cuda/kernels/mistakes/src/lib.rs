@@ -52,7 +52,7 @@ pub unsafe fn half(data: &mut [f32]) {
     data[t] = unsafe { *tile.add(255 - t) }; // mistake: load after half a barrier
 }
 
-/// Half of each warp waits at another barrier than the rest.
+/// Half of each warp waits at a different barrier from the rest.
 #[kernel]
 pub unsafe fn diverged(data: &mut [f32]) {
     let t = thread::thread_idx_x() as usize;

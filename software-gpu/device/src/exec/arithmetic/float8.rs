@@ -9,7 +9,7 @@ use half::f16;
 pub(in crate::exec) struct Float8 {
     /// Bits of the fraction.
     fraction: u32,
-    /// What is added to an exponent.
+    /// The bias of an exponent.
     bias: i32,
     /// The largest finite number.
     largest: u32,
@@ -29,7 +29,7 @@ pub(in crate::exec) const E5M2: Float8 = Float8 {
     largest: 57344,
 };
 
-/// What every NaN becomes.
+/// The canonical NaN.
 const NAN: u8 = 0x7f;
 const SIGN: u8 = 0x80;
 

@@ -17,7 +17,7 @@ const BELOW: u32 = (1 << 13) - 1;
 const SIGN: u32 = 1 << 31;
 const INFINITY: u32 = f32::INFINITY.to_bits();
 const LARGEST: u32 = f32::MAX.to_bits() & !BELOW;
-/// What every NaN becomes.
+/// The canonical NaN.
 const NAN: u32 = 0x7fff_ffff;
 
 /// The number as `tf32`. `finite` puts the largest number in place of an infinity, `relu` zero in place of negative numbers.

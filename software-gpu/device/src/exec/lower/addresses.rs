@@ -1,4 +1,4 @@
-//! Which loads of a basic block lead to addresses: a later load of the block needs their result for its own address.
+//! The loads of a basic block that produce addresses: a later load of the block needs their result for its own address.
 
 use std::collections::HashSet;
 

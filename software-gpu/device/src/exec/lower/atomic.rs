@@ -82,7 +82,7 @@ impl Lowering<'_> {
             Space::Shared => (2 * self.latencies.shared, 0),
             _ => (self.latencies.atomic, self.meeting(strength)),
         };
-        // An operation whose result is not used is a reduction, as ptxas has it: the warp goes on.
+        // An operation whose result is not used is a reduction, as ptxas has it: the warp continues.
         let latency = u16::from(used) * answer + meeting;
         Ok(Weight::new(Class::Memory, 1, latency))
     }
@@ -106,7 +106,7 @@ impl Lowering<'_> {
     }
 
     /// Whether the order of blocks shows in the outcome: when results are used, when the operation does not commute
-    /// with itself (rounding included), or when different operations may meet at one address.
+    /// with itself (rounding included), or when different operations may access one address.
     fn note_order(&mut self, operation: AtomicOperation, kind: Type, used: bool) {
         let commutes = !kind.is_float()
             && !matches!(
@@ -142,7 +142,7 @@ fn may_be_asynchronous(operation: AtomicOperation, kind: Type) -> bool {
     }
 }
 
-/// What an atomic does with the old value.
+/// The operator of an atomic.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum AtomicOperation {
     Add,

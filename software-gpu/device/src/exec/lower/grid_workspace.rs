@@ -16,7 +16,7 @@ pub const GRID_WORKSPACE_BYTES: u64 = 8;
 const HIGH: &str = "%envreg1";
 const LOW: &str = "%envreg2";
 
-/// Whether any code of the module asks where the workspace is.
+/// Whether any code of the module requests the address of the workspace.
 pub fn uses_grid_workspace(module: &Module) -> bool {
     let kernels = module.kernels.iter().map(|kernel| &kernel.body);
     let functions = module.functions.iter().filter_map(|f| f.body.as_ref());

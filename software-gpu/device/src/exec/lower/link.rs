@@ -55,7 +55,7 @@ impl<'m> LinkedKernel<'m> {
         let mut edges = Vec::new();
         while next < self.sources.len() {
             let body = self.sources[next].body;
-            // Whose address is taken may be called by any indirect call.
+            // A function whose address is taken may be called by any indirect call.
             if calls_indirectly(body) {
                 self.recursive = true;
             }

@@ -1,4 +1,4 @@
-//! Which registers are alive where.
+//! Liveness analysis: the registers that are live at each place.
 
 use std::collections::{BTreeSet, HashMap};
 

@@ -15,7 +15,7 @@ use super::{Lowering, Result};
 
 /// Cache operators.
 const CACHE: [&str; 9] = ["ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "unified"];
-/// What an asynchronous access tells its mbarrier object.
+/// The bytes that an asynchronous access reports to its mbarrier object.
 pub(super) const COMPLETES_BYTES: &str = "mbarrier::complete_tx::bytes";
 /// The widest access of one lane.
 const MAX_LANE_BYTES: u32 = 16;

@@ -1,7 +1,7 @@
 //! Lowering: parsed functions to code for the executor, once per kernel at module load.
 //!
 //! 1. [`link`] finds the functions a kernel reaches and lays out its shared memory.
-//! 2. [`flow`] cuts a body into basic blocks; [`order`] numbers them so that diverged threads meet early.
+//! 2. [`flow`] cuts a body into basic blocks; [`order`] numbers them so that diverged threads reconverge early.
 //! 3. [`registers`] gives registers their rows; those that hold one constant for a thread's whole life (parameters,
 //!    special registers, literals) share the constant's row, and the instruction that set them vanishes.
 //! 4. One module per section of the PTX ISA turns instructions into operations: [`integer`], [`bits`], [`float`], [`compare`],
@@ -133,7 +133,7 @@ pub(super) fn kernel(
 fn most_registers(kernel: &Kernel) -> u32 {
     /// As `ptxas` 13.0 says for sm_90.
     const LEAST: u32 = 24;
-    /// Of a multiprocessor, on every architecture since sm_50.
+    /// Registers of a multiprocessor, on every architecture since sm_50.
     const REGISTERS: u32 = 64 << 10;
     let threads = kernel.required_threads.or(kernel.max_threads);
     let threads = threads.map(|[x, y, z]| x.saturating_mul(y).saturating_mul(z));
@@ -144,7 +144,7 @@ fn most_registers(kernel: &Kernel) -> u32 {
     }
 }
 
-/// What is summed over the functions of a kernel.
+/// The sums over the functions of a kernel.
 #[derive(Default)]
 struct Totals {
     registers: u32,
@@ -208,7 +208,7 @@ struct Lowering<'l> {
     /// Registers of them, and whether none of these can be under way here: see `warpgroup`.
     asynchronous: HashSet<RegisterId>,
     settled: bool,
-    /// The current instruction is a load that leads to another's address.
+    /// The current instruction is a load that produces another's address.
     leads_to_address: bool,
     /// The line of the current instruction.
     line: u32,

@@ -12,7 +12,7 @@ pub(super) struct BlockOrder {
     pub loop_end: Vec<u32>,
 }
 
-/// Loops nested deeper than this are left in post-order, which is correct though threads may meet later.
+/// Loops nested deeper than this are left in post-order, which is correct, though threads may reconverge later.
 const MAX_DEPTH: u32 = 64;
 
 /// Orders the blocks of a graph whose entry is block 0.

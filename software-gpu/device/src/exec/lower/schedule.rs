@@ -37,7 +37,7 @@ struct Latency {
     cycles: u32,
     /// It comes from global memory.
     is_load: bool,
-    /// The compiler knows it.
+    /// The compiler takes it into account.
     is_foreseen: bool,
 }
 
@@ -197,7 +197,7 @@ impl Schedule {
     pub fn end(&mut self, end: &End, body: &Body) {
         let (issues, guard) = match end {
             End::Fall(_) | End::WarpBarrier { .. } => return,
-            // The compiler lets the branch before it lead to its target.
+            // The compiler redirects the branch before it to its target.
             End::Jump(_) if self.is_empty() => return,
             End::Branch { guard, .. } => (1, Some(guard.register)),
             End::Call { at, .. } => (body.instructions[*at].operands.len() as u32, None),

@@ -1,6 +1,6 @@
 //! The functions that the driver defines: `malloc`, `free`, `vprintf`, `__assertfail`.
 //!
-//! Whatever depends on the order of blocks makes the kernel an ordered one: its blocks run one after the other, so addresses
+//! A call whose result depends on the order of blocks makes the kernel an ordered one: its blocks run one after the other, so addresses
 //! and output are the same in every run.
 //!
 //! The heap belongs to the module. Its first bytes are the allocator's: the next byte that was never allocated, and for each

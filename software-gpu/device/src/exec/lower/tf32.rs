@@ -26,7 +26,7 @@ impl Lowering<'_> {
             "rz" => Some(Tf32Rounding::Zero),
             _ => None,
         });
-        // Of the modes this conversion has one.
+        // This conversion has only one rounding mode.
         let modes = Modes {
             saturate: m.take("satfinite"),
             ..Modes::default()

@@ -1,7 +1,7 @@
 //! Warp-wide instructions: `shfl`, `vote`, `match`, `redux`, `elect`, `activemask`.
 //!
 //! The forms with `.sync` come after a warp barrier that `flow` puts before them; here all participating threads are
-//! together. The older forms without it take whoever is active. A thread that is not there leaves its last value.
+//! together. The older forms without it use the active threads. A thread that is not there leaves its last value.
 
 use crate::ptx::ir::{Instruction, Operand, Type};
 

@@ -145,7 +145,7 @@ impl Lowering<'_> {
         mut m: Modifiers<'_>,
         product: WmmaProduct,
     ) -> Result<Weight> {
-        // Fragments have one arrangement, whatever the layout in memory.
+        // Fragments have one arrangement for all layouts in memory.
         m.ignore(&["row", "col"]);
         let types = i.modifiers.iter().filter_map(|name| Type::named(name));
         let types: Vec<Type> = types.collect();

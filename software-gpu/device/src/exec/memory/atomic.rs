@@ -94,7 +94,7 @@ unsafe fn atomic_at<A: AddressCell>(cx: &mut Context<'_>, site: &Site, op: &Op) 
     }
 }
 
-/// Tells the checkers of one lane's operation on the block's shared memory, in its turn: it may see what the lane before has done.
+/// Reports to the checkers one lane's operation on the block's shared memory, in its turn: it may see what the lane before has done.
 #[inline(always)]
 fn watch_shared(cx: &mut Context<'_>, site: &Site, place: *mut u8, lane: usize) {
     if cx.watch.is_some() {
@@ -107,7 +107,7 @@ fn watch_shared(cx: &mut Context<'_>, site: &Site, place: *mut u8, lane: usize) 
     }
 }
 
-/// What [`Context::together`] does not settle.
+/// The cases that [`Context::together`] leaves open.
 ///
 /// # Safety
 ///
@@ -204,7 +204,7 @@ unsafe fn update_shared(
 /// Whether `combine` has changed all bits of `old`, a value of `bytes` bytes, that it sets or clears.
 fn sets_all(combine: impl Fn(u64) -> u64, old: u64, bytes: usize) -> bool {
     let value = u64::MAX >> (u64::BITS as usize - 8 * bytes);
-    // Those that come out the same from either.
+    // Operations whose result is the same from either.
     let settled = !(combine(0) ^ combine(u64::MAX)) & value;
     (combine(old) ^ old) & value == settled
 }

@@ -94,7 +94,7 @@ impl<const BULK: bool, const ALL: bool> Shape for Wait<BULK, ALL> {
             true => groups.take_all(mask),
             false => groups.take(mask, op.e),
         };
-        // An mbarrier object tells of the others.
+        // An mbarrier object reports the others.
         let own = taken.len();
         if !BULK {
             taken.iter().for_each(|transfer| cx.ahead.wait(transfer));
@@ -226,8 +226,8 @@ fn transfer(
     }
 }
 
-/// Whether a copy goes from one block's shared memory to another's. What a copy from global memory brings to other blocks comes
-/// from the L2 cache, not from the block that has asked for it.
+/// Whether a copy goes from one block's shared memory to another's. Data that a copy from global memory brings to other blocks comes from the L2
+/// cache, not from the block that issued the copy.
 fn crosses(source: &Target<'_>, target: &Target<'_>) -> bool {
     source.global.is_none() && target.remote
 }
@@ -302,7 +302,7 @@ impl<'g> Context<'g> {
         });
     }
 
-    /// Tells the checkers that lanes have asked for copies to these places of shared memory.
+    /// Reports to the checkers that lanes have issued copies to these places of shared memory.
     fn watch_copies(&mut self, site: &Site, lanes: &Scattered) {
         let Some(watch) = &mut self.watch else { return };
         for lane in Lanes(lanes.mask) {
@@ -314,7 +314,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers that a bulk copy writes to the block's shared memory until its mbarrier object is waited for.
+    /// Reports to the checkers that a bulk copy writes to the block's shared memory until its mbarrier object is waited for.
     pub(super) fn watch_writes(&mut self, site: &Site, to: *mut u8, bytes: u32, lane: usize) {
         let address = self.own_shared(to);
         if let (Some(address), Some(watch)) = (address, &mut self.watch) {
@@ -323,7 +323,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers that a bulk copy reads the block's shared memory until it is waited for.
+    /// Reports to the checkers that a bulk copy reads the block's shared memory until it is waited for.
     pub(super) fn watch_reads(&mut self, site: &Site, from: *mut u8, bytes: u32, lane: usize) {
         let address = self.own_shared(from);
         if let (Some(address), Some(watch)) = (address, &mut self.watch) {

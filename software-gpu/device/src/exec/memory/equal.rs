@@ -21,7 +21,7 @@ fn equal_to_next(addresses: &[u64; LANES]) -> u32 {
 }
 
 impl Context<'_> {
-    /// Tells the checkers, when they are on, which neighbouring lanes are about to load or store the same element. Strong accesses
+    /// Reports to the checkers, when they are on, which neighbouring lanes are about to load or store the same element. Strong accesses
     /// may do so.
     #[inline(always)]
     pub(super) fn watch_equal(&mut self, site: &Site, access: Access, addresses: &[u64; LANES]) {

@@ -52,7 +52,7 @@ impl Fragment {
     fn place(&self, register: usize, lane: usize, half: usize) -> (usize, usize) {
         let (group, pair) = (lane / 4, lane % 4 * 2);
         match self.matrix {
-            // Of 8 rows, there is no lower half.
+            // A fragment of 8 rows has no lower half.
             Matrix::A if self.rows == 8 => (group, register * 8 + pair + half),
             Matrix::A => {
                 let (block, quarter) = (register / 4, register % 4);

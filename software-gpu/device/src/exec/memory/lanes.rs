@@ -1,7 +1,7 @@
-//! The lanes of a warp at once: whatever the pattern of their addresses is, one check serves for the memory of all of them.
+//! The lanes of a warp at once: one check covers the memory of all of them, for every pattern of addresses.
 //!
 //! The lowest and the highest address of a warp tell whether all lanes access the same memory, and all addresses together
-//! whether they are aligned. What this does not settle (two allocations, an invalid address) goes lane by lane.
+//! whether they are aligned. The remaining cases (two allocations, an invalid address) go lane by lane.
 
 #[cfg(test)]
 pub(super) mod tests;
@@ -37,7 +37,7 @@ impl Together<'_> {
         self.spread == 0 && self.lane_stride == 0
     }
 
-    /// What is to be added to a cell for the pointer, where all lanes share the memory.
+    /// The offset from a cell to its pointer, where all lanes share the memory.
     #[inline(always)]
     pub fn base(&self) -> *mut u8 {
         self.target.pointer.wrapping_sub(self.low as usize)
@@ -59,7 +59,7 @@ impl Together<'_> {
 }
 
 impl<'g> Context<'g> {
-    /// What is added to each cell of the site's address row.
+    /// The offset added to each cell of the site's address row.
     #[inline(always)]
     pub(super) fn offset(&self, site: &Site) -> u64 {
         let base = match site.relative {
@@ -212,7 +212,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers of a whole warp that loads words, in halves that are simple.
+    /// Reports to the checkers a whole warp that loads words, in halves that are simple.
     #[inline(never)]
     pub(super) fn watch_halves<A: AddressCell>(
         &mut self,
@@ -235,7 +235,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers of the lanes under the mask. `same` has the lanes whose store to shared memory changes nothing.
+    /// Reports to the checkers the lanes under the mask. `same` has the lanes whose store to shared memory changes nothing.
     #[inline(never)]
     pub(super) fn watch_together<A: AddressCell>(
         &mut self,

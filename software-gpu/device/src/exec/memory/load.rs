@@ -248,7 +248,7 @@ unsafe fn load_element(cx: &Context<'_>, site: &Site, from: *const u8) {
     }
 }
 
-/// What [`Context::together`] does not settle.
+/// The cases that [`Context::together`] leaves open.
 ///
 /// # Safety
 ///

@@ -95,7 +95,7 @@ impl<'g> Context<'g> {
         added.is_ok()
     }
 
-    /// Tells the checkers that a thread of this warp has arrived at the object, or will when its copies have landed. The shared
+    /// Reports to the checkers that a thread of this warp has arrived at the object, or will when its copies have landed. The shared
     /// memory of another block is not watched.
     pub(super) fn watch_arrival(&mut self, object: *mut u8) {
         let own = self.own_shared(object);
@@ -106,7 +106,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers that a thread of this warp has found a phase of the object complete.
+    /// Reports to the checkers that a thread of this warp has found a phase of the object complete.
     fn watch_completion(&mut self, object: *mut u8) {
         let own = self.own_shared(object);
         if let (Some(address), Some(watch)) = (own, &mut self.watch) {

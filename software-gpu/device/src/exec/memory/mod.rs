@@ -1,7 +1,7 @@
 //! Loads, stores and atomics: addresses of a warp to host memory.
 //!
 //! A warp whose 32 addresses lie side by side and aligned is served by one bounds check and a copy of rows; any other
-//! pattern by one check and a loop of the lanes, in ascending order. What one check does not settle goes lane by lane.
+//! pattern by one check and a loop of the lanes, in ascending order. The remaining cases go lane by lane.
 //! Kernels that race with themselves race here too: accesses are plain machine accesses through raw pointers, atomics on
 //! global memory are the host's.
 //!
@@ -55,7 +55,7 @@ pub(super) const PARAMETER_WINDOW: u64 = 0x00f2_0000_0000_0000;
 /// Size of a window.
 pub(super) const WINDOW: u64 = 1 << 48;
 
-/// What is fixed about one memory instruction.
+/// The static properties of one memory instruction.
 #[derive(Clone, Copy)]
 pub(super) struct Site {
     pub line: u32,
@@ -80,9 +80,9 @@ pub(super) struct Site {
     pub strength: Strength,
     /// Index of the site's entry in [`Context::caches`].
     pub cache: u32,
-    /// Of an atomic operation: whether the new value does not depend on the old one.
+    /// For an atomic operation: whether the new value is independent of the old one.
     pub exchanges: bool,
-    /// Of an atomic operation: what it does.
+    /// For an atomic operation: the operator.
     pub combine: Option<Combination>,
 }
 
@@ -91,7 +91,7 @@ pub(super) struct Site {
 pub(super) struct Strength {
     /// Relaxed or more, volatile, or atomic.
     pub strong: bool,
-    /// Its scope reaches beyond the cluster. Of no meaning when it is not strong.
+    /// Its scope reaches beyond the cluster. Ignored unless the access is strong.
     pub beyond_cluster: bool,
     pub acquires: bool,
     pub releases: bool,

@@ -1,7 +1,7 @@
 //! The L1 cache, as far as the model has one: which lines with addresses a block has loaded before.
 //!
-//! An entry of a table of addresses, such as that of a page, is loaded and then what it leads to. Many entries lie in one line, so
-//! that a GPU has most of them at hand. Only loads that lead to addresses within their basic block are looked up.
+//! A kernel loads an entry of a table of addresses, such as a page's, and then the memory at that address. Many entries lie in one line, so
+//! that a GPU has most of them at hand. Only loads whose result is an address within the same basic block are looked up.
 
 use super::super::context::Context;
 use super::super::op::{Handler, Op};
@@ -42,7 +42,7 @@ impl NearLines {
         !self.missed
     }
 
-    /// What others have written is to be seen: nothing is kept.
+    /// The writes of others must be visible: nothing is kept.
     pub fn clear(&mut self) {
         self.kept = [0; LINES];
     }

@@ -71,19 +71,19 @@ pub(super) enum HalfWarpPattern {
     Same,
 }
 
-/// What the addresses of a whole warp are.
+/// The pattern of the addresses of a whole warp.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Pattern {
     /// One behind the other, as far apart as a lane has bytes.
     Row,
-    /// Of words, each half by itself.
+    /// The halves of a warp that accesses words, each by itself.
     Halves([HalfWarpPattern; 2]),
     /// Anything else.
     Any,
 }
 
 impl Pattern {
-    /// Of the lanes under a mask. It takes note of whole warps only.
+    /// The pattern of the lanes under a mask: `Any` unless all lanes take part.
     #[inline(always)]
     pub fn of<A: AddressCell>(site: &Site, row: &[A; LANES], mask: u32) -> Self {
         if mask != !0 {
@@ -153,7 +153,7 @@ impl Extent {
         }
     }
 
-    /// Of a whole warp whose halves are simple.
+    /// The pattern of a whole warp whose two halves are simple patterns.
     #[inline(always)]
     pub fn of_halves<A: AddressCell>(row: &[A; LANES]) -> Self {
         let (first, second) = (row[0], row[HALF]);

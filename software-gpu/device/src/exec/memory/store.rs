@@ -222,7 +222,7 @@ unsafe fn store_rows(cx: &Context<'_>, site: &Site, to: *mut u8) {
     }
 }
 
-/// What [`Context::together`] does not settle.
+/// The cases that [`Context::together`] leaves open.
 ///
 /// # Safety
 ///

@@ -209,7 +209,7 @@ impl<'g> Context<'g> {
         });
     }
 
-    /// Tells the checkers, when they are on, that `bytes` bytes of `target` are about to be accessed by `lane`, or by
+    /// Reports to the checkers, when they are on, that `bytes` bytes of `target` are about to be accessed by `lane`, or by
     /// lanes from there on side by side.
     #[inline(always)]
     pub(super) fn watch_access(
@@ -249,7 +249,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers of the lanes that access the block's shared memory.
+    /// Reports to the checkers the lanes that access the block's shared memory.
     #[inline(always)]
     pub(super) fn watch_lanes(&mut self, site: &Site, access: Access, lanes: &Scattered) {
         if let Some(watch) = &mut self.watch
@@ -285,7 +285,7 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// Tells the checkers of the side of a bulk copy that the asynchronous proxy accesses.
+    /// Reports to the checkers the side of a bulk copy that the asynchronous proxy accesses.
     pub(super) fn watch_bulk(
         &mut self,
         site: &Site,
@@ -303,14 +303,14 @@ impl<'g> Context<'g> {
         }
     }
 
-    /// The address of a place in this block's shared memory. What lies elsewhere is local memory, a parameter, or another block's.
+    /// The address of a place in this block's shared memory. Other addresses are local memory, a parameter, or memory of another block.
     #[inline(always)]
     pub(in crate::exec) fn own_shared(&self, place: *mut u8) -> Option<u32> {
         let offset = (place as usize).wrapping_sub(self.shared as usize);
         (offset < self.shared_bytes as usize).then_some(offset as u32)
     }
 
-    /// Tells the checkers that a memory instruction is about to be executed lane by lane or at once.
+    /// Reports to the checkers that a memory instruction is about to be executed lane by lane or at once.
     #[inline(always)]
     pub(in crate::exec) fn watch_instruction(&mut self) {
         if let Some(watch) = &mut self.watch {

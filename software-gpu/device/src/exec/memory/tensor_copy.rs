@@ -112,7 +112,7 @@ impl<const STORES: bool> Shape for TensorCopyHandler<STORES> {
 }
 
 impl<'g> Context<'g> {
-    /// The box that a lane asks for.
+    /// The box that a lane copies.
     ///
     /// # Safety
     ///
@@ -366,7 +366,7 @@ impl Transfers<'_> {
         }
     }
 
-    /// What lies outside of the tensor.
+    /// The value of elements outside of the tensor.
     fn fill(&mut self, to: *mut u8, bytes: u32) {
         /// The NaN of an H200 for elements of 16 bits.
         static NAN: [u16; 8] = [0x7ff7; 8];

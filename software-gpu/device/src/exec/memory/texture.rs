@@ -50,7 +50,7 @@ pub(in crate::exec) struct TexelElements {
     pub outside: Outside,
 }
 
-/// What happens outside of a surface.
+/// The behaviour outside of a surface.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(in crate::exec) enum Outside {
     Trap,

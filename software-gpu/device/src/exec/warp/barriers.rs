@@ -34,7 +34,7 @@ impl Warp {
         self.cycles += cycles;
     }
 
-    /// Lets the threads that wait at barrier `id` go on, not earlier than `cycles`.
+    /// Lets the threads that wait at barrier `id` continue, not earlier than `cycles`.
     pub(in crate::exec) fn release(
         &mut self,
         id: u32,
@@ -70,7 +70,7 @@ impl Warp {
         (self.cluster_arrived != 0).then_some(self.cluster_arrival)
     }
 
-    /// The cluster's barrier is complete: lets the threads that wait there go on, not earlier than `cycles`.
+    /// The cluster's barrier is complete: lets the threads that wait there continue, not earlier than `cycles`.
     pub(in crate::exec) fn release_from_cluster_barrier(&mut self, cycles: u64) {
         self.cluster_arrived = 0;
         self.cluster_release = cycles;

@@ -53,7 +53,7 @@ impl Warp {
         None
     }
 
-    /// A call by address: of the current threads those that call the first one's function go now, the others when they have
+    /// A call by address: the current threads that call the same function as the first thread run now; the others run when those have
     /// returned.
     pub(super) fn call_indirect(
         &mut self,

@@ -21,7 +21,7 @@ pub struct AbsentSource {
     pub present: u32,
 }
 
-/// What one host thread has seen of it: the first time for each instruction.
+/// One host thread's part of it: the first finding of each instruction.
 #[derive(Default)]
 pub(super) struct Absent(Vec<AbsentThreads>);
 
@@ -73,7 +73,7 @@ impl Watch<'_> {
 }
 
 impl Context<'_> {
-    /// Tells the checkers that lanes of the running warp have read from lanes which do not take part.
+    /// Reports to the checkers that lanes of the running warp have read from lanes which do not take part.
     #[cold]
     pub(in crate::exec) fn watch_absent_source(&mut self, line: u32, lanes: u32) {
         if let Some(watch) = &mut self.watch {

@@ -1,9 +1,9 @@
 //! Accesses to the shared memory of other blocks of the cluster.
 //!
-//! The block that owns the memory looks for races, with the accesses of its own threads. All other blocks of the cluster are
-//! one more warp to it ([`Order::start_with_others`]), of one thread: their accesses are not compared with each other. A
-//! barrier of the cluster orders everything. Whatever else can order threads of different blocks is taken to order all that
-//! these blocks have done so far, which misses races and makes none up (PTX ISA, "Memory Consistency Model", "Scope"):
+//! The block that owns the memory looks for races, with the accesses of its own threads. All other blocks of the cluster are one more warp to it
+//! ([`Order::start_with_others`]), of one thread: their accesses are not compared with each other. A barrier of the cluster orders everything. Every
+//! other instruction that can order threads of different blocks is assumed to order all their accesses so far, which misses races but reports no
+//! false ones (PTX ISA, "Memory Consistency Model", "Scope"):
 //!
 //! - a wait for an mbarrier object at which threads of other blocks have arrived;
 //! - a load or an atomic operation that acquires;
@@ -39,7 +39,7 @@ pub(in crate::exec) struct Visit {
     bytes: u32,
 }
 
-/// What one block has done since the others were last told.
+/// The accesses of one block since its last message to the others.
 #[derive(Default)]
 pub(super) struct Crossings {
     events: Vec<Crossing>,
@@ -48,7 +48,7 @@ pub(super) struct Crossings {
 }
 
 impl Crossings {
-    /// Of a grid whose blocks may access each other's shared memory.
+    /// Whether the blocks of the grid may access each other's shared memory.
     pub fn of(grid: &Grid<'_>) -> Option<Box<Self>> {
         let program = &grid.kernel.program;
         let has_room = grid.warps_per_block() < LANES as u32;
@@ -111,7 +111,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A warp may know all that the other blocks have done.
+    /// A warp acquires all accesses of the other blocks.
     pub(super) fn hears_others(&mut self, warp: u32) {
         let Some(crossings) = &mut self.crossings else {
             return;
@@ -124,7 +124,7 @@ impl Watch<'_> {
 }
 
 impl Context<'_> {
-    /// Tells the checkers of an access to another block's shared memory.
+    /// Reports to the checkers an access to another block's shared memory.
     #[cold]
     pub(in crate::exec) fn watch_other_block(
         &mut self,

@@ -10,7 +10,7 @@ use super::super::memory::Site;
 use super::super::warp_handlers::LANES;
 use super::accesses::Recorder;
 
-/// What was seen of a grid that executes `griddepcontrol`.
+/// The accesses of a grid that executes `griddepcontrol`.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Dependent {
     /// What its threads touched before they waited.
@@ -58,14 +58,14 @@ impl<'g> Early<'g> {
         self.unwaited |= self.waited.get(warp as usize) == Some(&0);
     }
 
-    /// The threads of the block have met.
+    /// The threads of the block have synchronised.
     pub fn met(&mut self) {
         if self.waited.iter().any(|lanes| *lanes != 0) {
             self.waited.fill(!0);
         }
     }
 
-    /// The threads of the warp have met, or one of them has heard of another warp of the block.
+    /// The threads of the warp have synchronised, or one of them has acquired from another warp of the block.
     pub fn warp_met(&mut self, warp: u32, of_block: bool) {
         let any = |waited: &[u32]| waited.iter().any(|lanes| *lanes != 0);
         let heard = of_block && any(&self.waited);

@@ -21,7 +21,7 @@ pub struct DivergentBarrier {
     pub absent: u32,
 }
 
-/// What one host thread has seen of it: the first time for each barrier instruction.
+/// One host thread's part of it: the first finding of each barrier instruction.
 #[derive(Default)]
 pub(super) struct Divergence {
     /// Barriers that are not complete yet: the absent may still exit, which is as good as to come.

@@ -2,13 +2,13 @@
 //!
 //! A copy may be performed at any time between its issue and the wait for it (PTX ISA, "Asynchronous copy: completion
 //! mechanisms"). Until then no thread may touch what it writes, nor store to what it reads, whatever barriers are in
-//! between. Where the wait is by the thread that has asked for the copy (`wait_group`), the copy counts as that thread's own
+//! between. If the thread that issued the copy waits (`wait_group`), the copy counts as that thread's own
 //! access at the time of the wait, so that others need a barrier behind it.
 //!
 //! Bulk copies belong to the asynchronous proxy: of what threads have stored they see what a `fence.proxy.async` has followed,
 //! by the storing thread or by the one that issues the copy (PTX ISA, "Async proxy"). Fences are kept per warp.
 //!
-//! What is missed: a copy to another block's shared memory, and a thread that reads what came with an mbarrier object that
+//! Not detected: a copy to another block's shared memory, and a thread that reads what came with an mbarrier object that
 //! another thread has waited for.
 
 use std::collections::BTreeMap;
@@ -45,7 +45,7 @@ pub(super) struct InFlight {
 /// Warp and lane.
 type Thread = (u32, usize);
 
-/// A copy that a thread has asked for.
+/// A copy that a thread has issued.
 #[derive(Clone, Copy)]
 struct CopyInFlight {
     site: Site,
@@ -140,7 +140,7 @@ impl InFlight {
         }
     }
 
-    /// A bulk copy that a thread asks for meets those under way.
+    /// Compares a bulk copy that a thread issues with the copies in flight.
     fn meet_bulk(
         &mut self,
         site: &Site,
@@ -192,7 +192,7 @@ impl InFlight {
         }
     }
 
-    /// The number of the copy that this instruction asks for.
+    /// The number of the copy that this instruction issues.
     fn issue(&mut self, site: &Site, thread: Thread, missing: Missing) -> u32 {
         let next = self.copies.len() as u32 + 1;
         let number = *self.by_issue.entry((site.line, thread)).or_insert(next);
@@ -270,7 +270,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A thread asks for a bulk copy that accesses these bytes: the copy is no store of the thread's.
+    /// A thread issues a bulk copy that accesses these bytes; the copy is not a store of the thread.
     pub fn bulk(
         &mut self,
         site: &Site,
@@ -293,7 +293,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A thread has asked for a copy that writes these bytes of shared memory until what is `missing` has happened.
+    /// A thread has issued a copy that writes these bytes of shared memory until the `missing` wait has happened.
     pub fn copy_writes(
         &mut self,
         site: &Site,
@@ -308,7 +308,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A thread has asked for a bulk copy that reads these bytes of shared memory until it is waited for.
+    /// A thread has issued a bulk copy that reads these bytes of shared memory until a thread waits for it.
     pub fn copy_reads(&mut self, site: &Site, thread: Thread, (address, bytes): (u32, u32)) {
         if let Some(in_flight) = &mut self.in_flight {
             in_flight.check_proxy(site, thread, (address, bytes));
@@ -318,7 +318,7 @@ impl Watch<'_> {
         }
     }
 
-    /// A copy that writes or reads these bytes is over. `waited`: the thread that asked for it has waited for it.
+    /// A copy that writes or reads these bytes has completed. `waited`: the thread that issued it has waited for it.
     pub fn copy_ended(&mut self, (address, bytes): (u32, u32), access: Access, waited: bool) {
         let Some(in_flight) = &mut self.in_flight else {
             return;
@@ -346,7 +346,7 @@ impl Watch<'_> {
 }
 
 impl Context<'_> {
-    /// Tells the checkers that a copy with this side in the block's shared memory is over.
+    /// Reports to the checkers that a copy with this side in the block's shared memory has completed.
     pub(in crate::exec) fn watch_copy_ended(
         &mut self,
         side: *mut u8,

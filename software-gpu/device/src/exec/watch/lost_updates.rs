@@ -57,10 +57,10 @@ struct Suspect {
     store: EqualLanes,
 }
 
-/// What one host thread has seen.
+/// The findings of one host thread.
 pub(super) struct LostUpdates {
     loads: Box<[Load; REMEMBERED]>,
-    /// Of each warp of the block: barriers that it has reached, from 1 on.
+    /// For each warp of the block: the number of barriers that it has reached, counted from 1.
     epochs: Vec<u32>,
     block: u64,
     /// The first one of each pair of instructions.

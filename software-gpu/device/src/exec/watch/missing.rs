@@ -9,7 +9,7 @@ pub enum Missing {
     BlockBarrier,
     /// `barrier.cluster`: the earlier thread belongs to another block of the cluster.
     ClusterBarrier,
-    /// `cp.async.wait_group` by the thread that asked for the copy, which is still under way.
+    /// `cp.async.wait_group` by the thread that issued the copy, which is still in flight.
     WaitForGroup,
     /// A wait for the mbarrier object on which the copy completes, which is still under way.
     WaitForMbarrier,

@@ -1,17 +1,17 @@
 //! Watching a kernel while it executes, for the checkers.
 //!
-//! Each host thread that executes blocks has a [`Watch`] of its own, which the handlers of memory instructions tell
-//! what they are about to touch; without one they do nothing. What the watches of a grid have seen is put together at
-//! its end ([`Observed`]) and does not depend on their number.
+//! Each host thread that executes blocks has a [`Watch`] of its own, to which the handlers of memory instructions report their accesses;
+//! without one they do nothing. What the watches of a grid have seen is put together at its end ([`Observed`]) and does not depend on their
+//! number.
 //!
 //! - [`accesses`] collects the bytes of global memory that loads, stores and atomics touch.
-//! - [`dependent`] tells apart what a kernel touches before it waits for the grids before it.
+//! - [`dependent`] separates the accesses of a kernel before its wait for earlier grids.
 //! - [`unwritten`] finds loads of device memory that was never written.
 //! - [`shared`] finds races in shared memory, by the [`order`] that barriers give to the threads of a block.
 //! - [`in_flight`] finds accesses to shared memory that an asynchronous copy is about to write or to read.
-//! - [`crossing`] tells blocks of a cluster what others do in their shared memory.
+//! - [`crossing`] reports to the blocks of a cluster the accesses of others to their shared memory.
 //! - [`absent`] finds shuffles that read from lanes which do not take part.
-//! - [`divergence`] finds barriers that the threads of a warp reach apart from each other.
+//! - [`divergence`] finds barriers that diverged threads of a warp reach separately.
 //! - [`lost_updates`] finds lanes that update the same element of global memory without an atomic operation.
 
 mod absent;
@@ -60,7 +60,7 @@ pub use shared::SharedRace;
 pub(super) use unwritten::Accessor;
 pub use unwritten::NeverWritten;
 
-/// What the checkers have seen of a grid.
+/// The checkers' observations of a grid.
 #[derive(Clone, Debug, Default)]
 pub struct Observed {
     /// The bytes of device memory and page-locked host memory that it touched. Strong accesses of a scope wider than
@@ -114,14 +114,14 @@ impl LaneRun {
 /// One host thread's checkers.
 pub(super) struct Watch<'g> {
     recorder: Recorder<'g>,
-    /// Of a kernel that executes `griddepcontrol`.
+    /// Only for a kernel that executes `griddepcontrol`.
     early: Option<Box<Early<'g>>>,
     unwritten: Unwritten<'g>,
     /// When there is shared memory.
     shared: Option<(WarpClocks, Shared)>,
-    /// Of a kernel that copies asynchronously.
+    /// Only for a kernel that copies asynchronously.
     in_flight: Option<Box<InFlight>>,
-    /// Of a kernel whose blocks reach each other's shared memory.
+    /// Only for a kernel whose blocks reach each other's shared memory.
     crossings: Option<Box<Crossings>>,
     divergence: Divergence,
     absent: Absent,
@@ -272,13 +272,13 @@ impl<'g> Watch<'g> {
         }
     }
 
-    /// What a warp knows now of accesses to shared memory.
+    /// A warp's clock for accesses to shared memory.
     pub fn knowledge(&mut self, warp: u32) -> Option<Knowledge> {
         let (order, _) = self.shared.as_mut()?;
         Some(order.knowledge(warp))
     }
 
-    /// The accesses that follow are made in that knowledge; the same call ends that.
+    /// The following accesses use that clock; the same call restores the other one.
     pub fn exchange(&mut self, warp: u32, knowledge: &mut Knowledge) {
         if let Some((order, _)) = &mut self.shared {
             order.exchange(warp, knowledge);
@@ -344,7 +344,7 @@ impl<'g> Watch<'g> {
         self.lost_updates.store(lanes);
     }
 
-    /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
+    /// Lanes of a warp have synchronised at a warp barrier; `alive` are all that have not exited.
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
         self.lost_updates.reach_barrier(warp);
         if let Some(early) = &mut self.early {
@@ -377,7 +377,7 @@ impl<'g> Watch<'g> {
         self.divergence.completed(barrier, alive);
     }
 
-    /// All threads of the block's cluster have met.
+    /// All threads of the block's cluster have synchronised.
     pub fn cluster_met(&mut self) {
         if let Some(early) = &mut self.early {
             early.met();
@@ -465,7 +465,7 @@ impl<'g> Watch<'g> {
             absent.push(watch.absent);
             lost_updates.push(watch.lost_updates);
         }
-        // A race with a copy that is under way is not to be told again as one of two threads.
+        // A race with a copy in flight must not be reported again as a race of two threads.
         let mut shared_races = InFlight::races(in_flight.into_iter(), grid);
         let with_copies: Vec<_> = shared_races.iter().map(SharedRace::lines).collect();
         let of_threads = Shared::races(shared.into_iter(), grid).into_iter();

@@ -1,11 +1,11 @@
-//! Which accesses of a block's threads come before which others.
+//! Happens-before among the accesses of a block's threads.
 //!
 //! The algorithm is that of vector clocks, per warp (FastTrack, Flanagan and Freund, PLDI 2009, keeps an epoch where a
 //! whole clock is not needed; [`Moment`] is such an epoch). Which instructions synchronise is PTX's memory consistency
 //! model (PTX ISA, "Memory Consistency Model").
 //!
-//! Each warp counts its *stretches*: the time between two points at which it may have released its accesses to others. An
-//! access belongs to its warp's current stretch, and happens before what a thread does when the thread's warp knows that
+//! Each warp counts its *stretches*: the time between two points at which it may have released its accesses to others. An access belongs
+//! to its warp's current stretch, and happens before the next access of a thread if the clock of the thread's warp includes that
 //! stretch.
 //!
 //! - A block barrier: everything before an arrival happens before everything after a wait.
@@ -17,14 +17,14 @@
 //! - Clocks of other blocks that arrive at one of this block's objects are not kept: those blocks may have acquired
 //!   anything that this block has done, so a thread that finds the phase complete knows all of it.
 //!
-//! What a warp starts and performs later, such as `wgmma`, happens when it waits for it, but in the knowledge of the start: what was stored
-//! in between, and heard of since, is no less of a race.
+//! An asynchronous instruction, such as `wgmma`, accesses memory between its start and the wait for it. Its accesses are checked at the
+//! wait, but with the clock of the start: a store between the two is a race, even if the warp has acquired it since.
 //!
-//! Where all that runs waits at one barrier, all get to know all that was done before: an *era* ends. What an earlier era did
-//! can race with nothing any more, unless a warp goes back to the knowledge of an earlier time.
+//! When all warps of a block wait at one barrier, every clock includes every earlier access: an *era* ends. Accesses of an earlier era
+//! cannot race any more, unless a warp returns to an earlier clock for an asynchronous instruction.
 //!
-//! Knowledge is kept per warp, not per thread: when only some lanes of a warp pass a barrier, the others get to know
-//! too much, and a race may be missed. None is made up.
+//! Clocks are kept per warp, not per thread: when only some lanes of a warp pass a barrier, the clock of the others grows, too. So a race
+//! may be missed, but no false one is reported.
 
 use std::collections::BTreeMap;
 
@@ -41,27 +41,27 @@ type Clock = [u32; WARPS];
 /// See the [module documentation](self).
 #[derive(Default)]
 pub(super) struct WarpClocks {
-    /// Each warp's current stretch. They go on from block to block: what an earlier block did is known to all.
+    /// Each warp's current stretch. They continue from block to block: what an earlier block did is known to all.
     stretch: Clock,
-    /// By warp: what it knows of the others, and of itself the last stretch of which all lanes know each other's accesses.
+    /// By warp: its clock. Its own position is the last stretch whose accesses are ordered before those of all its lanes.
     known: Vec<Clock>,
-    /// By warp: the same for pairs of lanes, when a barrier had other members; by lane, then by lane known of.
+    /// By warp: clocks of single lanes, kept after a barrier of only some lanes; by lane, then by earlier lane.
     pairs: Vec<Option<Box<[[u32; LANES]; LANES]>>>,
     barriers: [Option<Box<Barrier>>; BARRIERS],
     /// Clocks released at addresses of shared memory.
     told: BTreeMap<u32, Clock>,
-    /// By warp: what it knew at its last fence, and what it will know after the next.
+    /// By warp: its clock at its last fence, and the clocks that its next fence acquires.
     fenced: Vec<Option<Clock>>,
     heard: Vec<Option<Clock>>,
     era: u64,
     /// The place in clocks of the other blocks of the cluster, all together as if they were one more warp, where their accesses to
     /// this block's shared memory are looked at.
     others: Option<usize>,
-    /// Somebody may go back to what a warp of this block knew earlier.
+    /// A later acquire may refer to an earlier clock of a warp of this block.
     remembered: bool,
 }
 
-/// What those who have arrived at a block barrier know.
+/// The joined clocks of the threads that have arrived at a block barrier.
 #[derive(Default)]
 struct Barrier {
     clock: Clock,
@@ -72,7 +72,7 @@ struct Barrier {
     whole: [bool; WARPS],
 }
 
-/// What a warp knows of the others, and its lanes of each other.
+/// A warp's clock.
 #[derive(Clone, Debug, Default)]
 pub(in crate::exec) struct Knowledge(Clock);
 
@@ -84,7 +84,7 @@ pub(super) struct Moment {
     pub stretch: u32,
 }
 
-/// What a warp knows, for its accesses at one time.
+/// A warp's clock for its accesses at one time.
 pub(super) struct View<'o> {
     warp: u8,
     stretch: u32,
@@ -103,19 +103,19 @@ impl View<'_> {
         }
     }
 
-    /// Whether `earlier` comes before the present of all lanes.
+    /// Whether `earlier` happens before the next access of every lane.
     #[inline(always)]
     pub fn knows_all(&self, earlier: Moment) -> bool {
         earlier.stretch <= self.known[usize::from(earlier.warp) % WARPS]
     }
 
-    /// Whether lanes of the warp know each other only as [`knows_all`](Self::knows_all) tells.
+    /// Whether [`knows_all`](Self::knows_all) is exact for lanes of the warp, too.
     #[inline(always)]
     pub fn knows_all_lanes_equally(&self) -> bool {
         self.pairs.is_none()
     }
 
-    /// Whether `earlier` comes before `now`, the present of its lane.
+    /// Whether `earlier` happens before `now`, an access of its lane.
     #[inline(always)]
     pub fn is_before(&self, earlier: Moment, now: Moment) -> bool {
         self.knows_all(earlier)
@@ -145,14 +145,14 @@ impl WarpClocks {
         self.others.map(|warp| warp as u32)
     }
 
-    /// The other blocks may know all that this block has done.
+    /// The other blocks acquire all accesses of this block.
     pub fn others_hear(&mut self) {
         if let Some(others) = self.others {
             self.hear_all(others as u32);
         }
     }
 
-    /// A warp may know all that the other blocks have done.
+    /// A warp acquires all accesses of the other blocks.
     pub fn hear_others(&mut self, warp: u32) {
         if let Some(others) = self.others {
             self.known[warp as usize][others] = self.stretch[others];
@@ -161,6 +161,7 @@ impl WarpClocks {
     }
 
     fn begin(&mut self, warps: usize) {
+        // All stretches of earlier blocks are below `next`, and every clock starts at `next - 1`: it includes them all.
         let next = self.stretch.iter().max().map_or(1, |last| last + 1);
         self.stretch = [next; WARPS];
         self.known.clear();
@@ -185,10 +186,11 @@ impl WarpClocks {
     }
 
     fn end_era(&mut self) {
+        // A remembered clock is older than the barrier, so accesses from before it can still race with those of its owner.
         self.era += u64::from(!self.remembered);
     }
 
-    /// What a warp knows of accesses now.
+    /// A warp's view of earlier accesses.
     #[inline(always)]
     pub fn view(&self, warp: u32) -> View<'_> {
         let index = warp as usize;
@@ -200,18 +202,18 @@ impl WarpClocks {
         }
     }
 
-    /// What a warp knows now.
+    /// A copy of a warp's clock, to be used later.
     pub fn knowledge(&mut self, warp: u32) -> Knowledge {
         self.remembered = true;
         Knowledge(self.known[warp as usize])
     }
 
-    /// Exchanges what a warp knows for what it knew before, and back again.
+    /// Exchanges a warp's clock with an earlier one, and back again.
     pub fn exchange(&mut self, warp: u32, knowledge: &mut Knowledge) {
         std::mem::swap(&mut self.known[warp as usize], &mut knowledge.0);
     }
 
-    /// Lanes of a warp have met at a warp barrier; `alive` are all that have not exited.
+    /// Lanes of a warp have synchronised at a warp barrier; `alive` are all that have not exited.
     pub fn warp_barrier(&mut self, warp: u32, lanes: u32, alive: u32) {
         let until = self.stretch[warp as usize];
         self.meet(warp as usize, lanes, alive, until);
@@ -220,6 +222,7 @@ impl WarpClocks {
 
     fn meet(&mut self, warp: usize, lanes: u32, alive: u32, until: u32) {
         if alive & !lanes == 0 {
+            // All lanes took part: one number says the same as 32 by 32 pairs.
             let own = &mut self.known[warp][warp];
             *own = until.max(*own);
             return;
@@ -252,7 +255,7 @@ impl WarpClocks {
         };
         for (warp, waiting) in barrier.waiting.iter().enumerate() {
             if *waiting != 0 {
-                // The lanes get to know of each other below.
+                // The order among the lanes is set below.
                 let own = self.known[warp][warp];
                 join(&mut self.known[warp], &barrier.clock);
                 self.known[warp][warp] = own;
@@ -264,7 +267,7 @@ impl WarpClocks {
             // The arrival has ended a stretch. Lanes that did not wait may have stored in the next one, and exited.
             self.stretch[warp] <= barrier.clock[warp] + u32::from(barrier.whole[warp])
         });
-        // What all warps know, other blocks may not.
+        // Other blocks may not have acquired what all warps of this block have.
         if all_known && self.others.is_none() {
             self.end_era();
         }
@@ -273,7 +276,7 @@ impl WarpClocks {
         self.barriers[id as usize] = Some(barrier);
     }
 
-    /// All threads of the block, and of its cluster, have met.
+    /// All threads of the block, and of its cluster, have synchronised.
     pub fn all_met(&mut self) {
         self.known.fill(self.stretch);
         self.stretch.iter_mut().for_each(|stretch| *stretch += 1);
@@ -292,12 +295,15 @@ impl WarpClocks {
     /// A strong store or an atomic at an address of shared memory.
     pub fn tell(&mut self, warp: u32, address: u32, releases: bool) {
         let warp = warp as usize;
+        // PTX: a release pattern is a release, or a fence followed by a strong write ("Release and Acquire Patterns").
         let now = match releases {
             true => Some(self.told_now(warp)),
             false => self.fenced[warp],
         };
         let Some(now) = now else { return };
         match self.told.get_mut(&address) {
+            // A later release at the same address keeps the earlier clocks, because an acquire may observe either value. It may thus
+            // acquire too much, which misses races and reports no false ones.
             Some(told) => join(told, &now),
             None => {
                 self.told.insert(address, now);
@@ -311,6 +317,7 @@ impl WarpClocks {
         let Some(told) = self.told.get(&address) else {
             return;
         };
+        // PTX: an acquire pattern is an acquire, or a strong read followed by a fence. The latter waits in `heard` for its fence.
         if acquires {
             join(&mut self.known[warp], told);
         } else {
@@ -321,15 +328,16 @@ impl WarpClocks {
         }
     }
 
-    /// A warp hears from other blocks, which may know all that this block has done.
+    /// A warp acquires from other blocks, which may have acquired all accesses of this block.
     pub fn hear_all(&mut self, warp: u32) {
         join(&mut self.known[warp as usize], &self.stretch);
         self.stretch.iter_mut().for_each(|stretch| *stretch += 1);
     }
 
-    /// What a warp knows and has done; ends its stretch.
+    /// A warp's clock including its own accesses, for a release; ends its stretch.
     fn told_now(&mut self, warp: usize) -> Clock {
         let mut clock = self.known[warp];
+        // A release covers the accesses of the current stretch, and later ones belong to the next stretch.
         clock[warp] = self.stretch[warp];
         self.stretch[warp] += 1;
         clock
@@ -363,7 +371,7 @@ mod tests {
     }
 
     #[test]
-    fn an_era_goes_on_where_lanes_may_have_stored_behind_their_warps_arrival() {
+    fn an_era_continues_if_lanes_may_have_stored_after_their_warp_arrived() {
         let ends = |alive_then: u32| {
             let mut order = WarpClocks::default();
             order.start(2);
@@ -446,7 +454,7 @@ mod tests {
     }
 
     #[test]
-    fn what_an_earlier_block_did_is_over() {
+    fn earlier_blocks_happen_before_later_ones() {
         let mut order = order();
         let earlier = order.now(0, 0);
         order.start(2);

@@ -470,7 +470,7 @@ impl Shared {
         self.races_of(races);
     }
 
-    /// Takes note of races, in this order.
+    /// Records races, in this order.
     #[inline(always)]
     fn races_of(&mut self, races: Vec<Race>) {
         for (granule, earlier, later) in races {
@@ -478,7 +478,7 @@ impl Shared {
         }
     }
 
-    /// Takes note of a race, if it is the first one of its pair of instructions.
+    /// Records a race, if it is the first one of its pair of instructions.
     #[cold]
     fn race(&mut self, granule: u32, earlier: Kept, later: Kept) {
         let found = PairOfAccesses {
@@ -684,7 +684,7 @@ mod tests {
             let mut next = |end| random.u32(..end);
             // Some programs touch whole pieces alone, and some have no races among a warp's lanes.
             let (least, syncs) = ([4, 16][next(2) as usize], next(2) == 0);
-            // In some programs a warp accesses memory in the knowledge of an earlier time.
+            // In some programs a warp accesses memory with an earlier clock.
             let (mut remembered, remembers) = (None, next(4) == 0);
             for line in 0..40 {
                 let warp = next(WARPS);
@@ -786,7 +786,7 @@ mod tests {
     }
 
     #[test]
-    fn a_store_is_told_if_and_only_if_some_warp_was_not_waited_for() {
+    fn a_store_is_reported_if_and_only_if_it_did_not_wait_for_some_warp() {
         const WARPS: u32 = 6;
         const WORDS: u32 = 2 * history::ROW;
         let (mut told, mut clean, mut listed) = (0, 0, 0);

@@ -41,11 +41,11 @@ pub struct NeverWritten {
 /// Collects the suspicious loads of one host thread.
 #[derive(Default)]
 pub(super) struct Unwritten<'g> {
-    /// What was written before the grid, of the allocations looked at so far.
+    /// The bytes written before the grid, in the allocations examined so far.
     before: Vec<(&'g Allocation, Arc<ByteSet>)>,
-    /// What the current block has stored to.
+    /// The memory that the current block has stored to.
     block: ByteMap,
-    /// What one block has stored to at least, and what several have.
+    /// The bytes stored by at least one block, and those stored by several.
     once: ByteMap,
     several: ByteMap,
     /// Loads of the current block, and of those that have ended.

@@ -1,4 +1,4 @@
-//! What operations come after when they run, and what is learned then.
+//! What happens before an operation when it runs, and the clocks that grow then.
 
 use std::sync::Arc;
 
@@ -30,7 +30,7 @@ impl HappensBefore {
         if let Some(begun) = before.began_after() {
             clock.join(&begun);
         }
-        // It does not know itself: knowing a step of its stream is to know all before it.
+        // The clock excludes the step itself: a clock that includes a step of its stream includes all earlier ones.
         Some((Arc::clone(&own.site), clock))
     }
 
@@ -50,7 +50,7 @@ impl HappensBefore {
         own.map_or(next, |own| *own.executed.get_or_insert(next))
     }
 
-    /// A host function begins, after whatever host threads have done by now.
+    /// A host function begins, after everything that host threads have done by now.
     pub(in crate::order) fn host_function_begins(&mut self, operation: OperationId) -> Option<()> {
         let host = self.host();
         let own = self.operations.get_mut(&operation)?;
@@ -58,7 +58,7 @@ impl HappensBefore {
         self.learned_by(operation)
     }
 
-    /// A host function is over: host threads may know it, and what it came after.
+    /// A host function has ended: host threads may learn of it, and of what happened before it.
     pub(in crate::order) fn host_function_ends(&mut self, operation: OperationId) {
         if let Some(own) = self.operations.get(&operation) {
             let clock = own.known.clock();
@@ -89,7 +89,7 @@ impl HappensBefore {
         }
     }
 
-    /// The thread has seen what this operation, or this access of the host, has written, and goes on after it.
+    /// The thread has seen what this operation, or this access of the host, has written, and continues after it.
     pub(in crate::order) fn acquired(&mut self, thread: ThreadId, writer: &Site) {
         if let Some(clock) = writer.seen_after() {
             self.thread(thread).known.learn(clock);
@@ -116,7 +116,7 @@ impl HappensBefore {
         self.values.retain(|_, write| !write.is_known_to(everyone));
     }
 
-    /// The wait is over, after that write.
+    /// The wait has ended, after that write.
     pub(in crate::order) fn value_found(
         &mut self,
         wait: OperationId,

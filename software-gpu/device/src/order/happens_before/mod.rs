@@ -37,7 +37,7 @@ pub(super) struct HappensBefore {
     pub(super) events: BTreeMap<EventId, EventClock>,
     operations: HashMap<OperationId, PendingOperation>,
     learned: Learned,
-    /// What the threads that wait inside the driver will know.
+    /// The clocks that the threads waiting inside the driver will join.
     waits: BTreeMap<WaitId, Vec<(ThreadId, Predecessors)>>,
     /// The wait to which the calls of the checker belong now.
     wait: Option<WaitId>,
@@ -64,7 +64,7 @@ struct ContextClock {
     blocking: Predecessors,
     /// All operations of all streams.
     all: Predecessors,
-    /// What each thread knew that `blocking` and `all` have taken over.
+    /// The clocks of threads that `blocking` and `all` have joined.
     fed: BTreeMap<ThreadId, [Clock; 2]>,
 }
 
@@ -107,7 +107,7 @@ pub(super) struct EventClock {
 pub(super) struct PendingOperation {
     pub(super) site: Arc<Site>,
     pub(super) known: Predecessors,
-    /// It learns something when it runs.
+    /// Its clock grows when it runs.
     learns: bool,
     /// It may begin before this kernel has ended, but not before the other things that it comes after.
     overlaps: Option<(Arc<Site>, Predecessors)>,
@@ -231,7 +231,7 @@ impl HappensBefore {
         self.wait = wait;
     }
 
-    /// The wait is over.
+    /// The wait has ended.
     pub(super) fn returned(&mut self, wait: WaitId) {
         for (thread, known) in self.waits.remove(&wait).unwrap_or_default() {
             self.thread(thread).known.join(&known);
@@ -316,7 +316,7 @@ impl HappensBefore {
         let threads = self.threads.values().map(|thread| thread.known.clock());
         let operations = self.operations.values().flat_map(|operation| {
             let early = operation.overlaps.as_ref();
-            // A kernel that may begin early does not know the operations that it overlaps, except at its beginning.
+            // The clock of a kernel that may begin early excludes the operations that it overlaps.
             [
                 Some(operation.known.clock()),
                 early.map(|(_, known)| known.clock()),
@@ -328,7 +328,7 @@ impl HappensBefore {
         known
     }
 
-    /// Everybody takes over what has been learned.
+    /// All clocks join what has become known.
     fn settle_all(&mut self) {
         if self.learned.is_empty() {
             return;
@@ -355,7 +355,7 @@ impl HappensBefore {
         self.learned.forget();
     }
 
-    /// The thread takes over what has been learned.
+    /// The thread joins the clocks that have become known.
     pub(super) fn settle_thread(&mut self, thread: ThreadId) {
         let thread = self.registered(thread);
         if let Some(own) = self.threads.get_mut(&thread) {
@@ -443,7 +443,7 @@ impl PendingOperation {
         }
     }
 
-    /// What comes behind it knows this.
+    /// Later operations of the stream include it in their clocks.
     fn knowledge(&self) -> Predecessors {
         let mut known = self.known.clone();
         if self.learns {

@@ -46,7 +46,7 @@ impl HappensBefore {
         self.depart(stream)
     }
 
-    /// The operation, submitted just now, learns something when it runs: what comes behind it learns it too.
+    /// The clock of this operation, submitted just now, grows when it runs; so do the clocks of later operations.
     pub(in crate::order) fn learns(&mut self, operation: OperationId) -> Option<()> {
         let own = self.operations.get_mut(&operation)?;
         own.learns = true;
@@ -221,14 +221,14 @@ impl HappensBefore {
         Some(())
     }
 
-    /// Tells the stream's context of what was just submitted.
+    /// Reports the submission to the stream's context.
     fn depart(&mut self, stream: StreamId) -> Option<()> {
         let own = self.streams.get_mut(&stream)?;
         let context = self.contexts.entry(own.context).or_default();
         let (known, fed) = (&own.known, &mut own.fed);
         let is_blocking = own.kind == StreamKind::Blocking;
         let (thread, snapshot) = &fed.thread;
-        // What the thread knows is most of what is new to a stream, and the same to all streams.
+        // The growth of a stream's clock is mostly the thread's clock, and the same for all streams.
         if let Some(thread) = thread {
             let [blocking, all] = context.fed.entry(*thread).or_default();
             context.all.learn_since(snapshot, [all]);

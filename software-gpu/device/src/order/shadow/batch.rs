@@ -114,7 +114,7 @@ impl Shadow {
         self.cells = new.0.into_iter().collect();
     }
 
-    /// Notes the accesses to ranges that are cells. What is found only behind many other cells is left.
+    /// Notes the accesses to ranges that are cells. The search stops after many cells.
     fn walk(
         &mut self,
         ranges: &[Range<u64>],

@@ -128,14 +128,14 @@ fn span(ranges: &[Range<u64>]) -> Range<u64> {
     start..ranges.last().map_or(start, |last| last.end)
 }
 
-/// Those of some ranges in rising order that have bytes of this one.
+/// The ranges, out of some in rising order, that overlap this one.
 fn within<'a>(ranges: &'a [Range<u64>], range: &Range<u64>) -> &'a [Range<u64>] {
     let from = ranges.partition_point(|own| own.end <= range.start);
     let to = ranges.partition_point(|own| own.start < range.end);
     &ranges[from..to.max(from)]
 }
 
-/// What lies between ranges in rising order.
+/// The gaps between ranges in rising order.
 fn gaps(ranges: &[Range<u64>]) -> impl Iterator<Item = Range<u64>> {
     let pairs = ranges.iter().zip(ranges.iter().skip(1));
     pairs.map(|(left, right)| left.end..right.start)
@@ -218,8 +218,8 @@ impl Shadow {
         groups.any(|group| group.meets(std::slice::from_ref(span)))
     }
 
-    /// Notes an access to all bytes of the groups within the range that remember what is between their ranges. What
-    /// they span is to be left out of the rest of the access: in rising order.
+    /// Notes an access to all bytes of the groups within the range that remember what is between their ranges. Their spans, in rising order, are
+    /// excluded from the rest of the access.
     pub(super) fn access_groups_within(
         &mut self,
         range: &Range<u64>,

@@ -41,7 +41,7 @@ impl Groups {
         self.all.get_mut(&key(span))
     }
 
-    /// Those whose spans have bytes of this range.
+    /// The groups whose spans overlap this range.
     pub(super) fn near(&self, range: Range<u64>) -> impl Iterator<Item = &Group> {
         let near = self.keys(&range);
         let near = near.flat_map(|keys| self.all.range(keys));

@@ -1,4 +1,4 @@
-//! Who has touched some bytes, as far as later accesses can still conflict with it.
+//! The accesses to some bytes with which later accesses can still conflict.
 //!
 //! Writes, atomic accesses and reads are kept apart, so that a read looks at no reads and an atomic access at no atomic
 //! ones, however many streams they come from. What a later, ordered access has made superfluous goes when a list of its
@@ -171,7 +171,7 @@ impl History {
     }
 }
 
-/// Gives the latest accesses of the list that are not ordered before this one. Whether those are all.
+/// Passes the latest accesses of the list that are not ordered before this one to `conflict`. Returns whether those are all.
 fn conflicts(list: &[Entry], by: Accessor<'_>, conflict: &mut impl FnMut(&Entry)) -> bool {
     let unordered = list.iter().rev().filter(|entry| {
         visited::entry();
@@ -185,8 +185,9 @@ fn conflicts(list: &[Entry], by: Accessor<'_>, conflict: &mut impl FnMut(&Entry)
     found < MOST
 }
 
-/// Gives the conflicts, and drops what is ordered before, unless there are very many that are not.
+/// Returns the conflicts, and drops the accesses that are ordered before, unless very many are not.
 fn replace(list: &mut Vec<Entry>, by: Accessor<'_>, conflict: &mut impl FnMut(&Entry)) {
+    // After very many conflicts the list is not swept: a sweep for each access would make the time quadratic.
     if !list.is_empty() && conflicts(list, by, conflict) {
         list.retain(|entry| !by.comes_after(entry));
     }
@@ -204,6 +205,7 @@ fn add(list: &mut Vec<Entry>, entry: Entry, by: Accessor<'_>) {
             list.reserve(list.len());
         }
     }
+    // An execution that touches the same bytes again adds no second entry.
     if list.last().is_none_or(|last| last.executed != by.executed) {
         list.push(entry);
     }
@@ -298,7 +300,7 @@ mod tests {
     }
 
     #[test]
-    fn the_latest_conflicts_are_told_of_very_many() {
+    fn only_the_latest_of_very_many_conflicts_are_reported() {
         let mut run = AccessRun::default();
         let many = 3 * MOST as u64;
         (0..many).for_each(|_| drop(run.access(Kinds::READ, false)));

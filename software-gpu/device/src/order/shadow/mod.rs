@@ -34,7 +34,7 @@ struct Cell {
 pub(in crate::order) struct Shadow {
     /// By their start. They do not overlap.
     cells: BTreeMap<u64, Cell>,
-    /// What is in a group is in no cell.
+    /// Bytes in a group are in no cell.
     groups: Groups,
 }
 
@@ -142,7 +142,7 @@ impl Shadow {
         self.merge(range, pieces);
     }
 
-    /// Gives each access in the range that `clock` does not know to `unordered`.
+    /// Passes each access in the range that `clock` does not include to `unordered`.
     pub(in crate::order) fn unknown_to(
         &self,
         clock: &Clock,
@@ -188,7 +188,7 @@ impl Shadow {
         }
     }
 
-    /// Drops what `everyone` knows: nothing to come can conflict with it.
+    /// Drops the accesses that `everyone` includes: no later access can conflict with them.
     pub(in crate::order) fn prune(&mut self, everyone: &Clock) {
         let unknown = |entry: &Entry| !everyone.knows(entry.site.epoch);
         self.groups.retain(|group| group.retain(unknown));
@@ -293,7 +293,7 @@ mod tests {
     use crate::order::ids::ThreadId;
     use crate::order::site::{AccessSite, Site};
 
-    /// Chains that know nothing of each other, one access after the other.
+    /// Chains without order among each other, one access after the other.
     #[derive(Default)]
     struct UnorderedRun {
         shadow: Shadow,
@@ -301,7 +301,7 @@ mod tests {
     }
 
     impl UnorderedRun {
-        /// Accesses as a step of a chain that knows all of its own: what it conflicts with.
+        /// Accesses as a step of a chain whose clock includes its own steps; returns the conflicts.
         fn access(
             &mut self,
             chain: usize,
@@ -375,7 +375,7 @@ mod tests {
     }
 
     #[test]
-    fn what_everyone_knows_is_dropped() {
+    fn accesses_that_all_clocks_include_are_dropped() {
         let mut run = UnorderedRun::default();
         run.access(0, Kinds::WRITE, 0..8);
         run.access(1, Kinds::WRITE, 8..16);

@@ -21,7 +21,7 @@ thread_local! {
 }
 
 entry_points! {
-    /// Sets how the calling thread gets along with captures, and returns how it did before. Any number is taken.
+    /// Sets how the calling thread gets along with captures, and returns how it did before. Any number is accepted.
     fn cuThreadExchangeStreamCaptureMode(mode: *mut c_uint) {
         // SAFETY: the caller passes null or a mode.
         let mode = unsafe { mode.as_mut() }.ok_or(CudaError::InvalidValue)?;
@@ -87,7 +87,7 @@ impl Simulator {
         Err(error)
     }
 
-    /// For calls that wait for a stream or ask whether its work is over.
+    /// For calls that wait for a stream or query it.
     ///
     /// # Errors
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` for a capturing stream, and as

@@ -116,7 +116,7 @@ impl Captures {
         self.events.remove(&event);
     }
 
-    /// The capture that an event was recorded in, if it goes on and is valid.
+    /// The capture that an event was recorded in, if it continues and is valid.
     pub(super) fn live(&self, capture: CaptureId) -> bool {
         let sequence = self.sequences.get(&capture);
         sequence.is_some_and(|sequence| sequence.invalidated.is_none())
@@ -273,8 +273,8 @@ impl Simulator {
         self.capture_node(stream, action).map(|_| ())
     }
 
-    /// A stream is destroyed: with the stream that it began in, a capture is lost; another stream leaves work behind
-    /// that somebody must have joined.
+    /// A stream is destroyed: with the stream that it began in, a capture is lost; another stream leaves work behind that must have been
+    /// joined.
     pub(in crate::driver) fn capture_stream_destroyed(&mut self, stream: CUstream) {
         let Some(state) = self.captures.streams.remove(&stream) else {
             return;

@@ -17,7 +17,7 @@ use crate::timeline::CopyKind;
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) struct Prefetch {
     pub(in crate::driver) kind: CopyKind,
-    /// Of whole pages; 0 if all are there.
+    /// The bytes of whole pages; 0 if all are there.
     pub(in crate::driver) bytes: u64,
 }
 

@@ -30,7 +30,7 @@ pub struct CUmemPoolProps {
     pub allocation_type: c_uint,
     /// `CUmemAllocationHandleType`.
     pub handle_types: c_uint,
-    /// Where its memory is to be.
+    /// The location of its memory.
     pub location: CUmemLocation,
     /// Null, except on Windows.
     pub security_attributes: usize,

@@ -186,7 +186,7 @@ entry_points! {
     }
 }
 
-/// What a pool is to be created with.
+/// The parameters of a new pool.
 fn checked(call: &Call, given: &CUmemPoolProps) -> Result<Properties, CudaError> {
     /// `CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR` and `CU_MEM_HANDLE_TYPE_FABRIC`.
     const HANDLE_TYPES: c_uint = 9;
@@ -282,7 +282,7 @@ fn set_current(call: &mut Call, device: CUdevice, pool: CUmemoryPool) -> Result<
     Ok(())
 }
 
-/// Says what the software GPU leaves out.
+/// Lists what the software GPU leaves out.
 fn refused<R>(what: &str) -> Result<R, CudaError> {
     crate::say!("software GPU: {what} is not supported");
     Err(CudaError::NotSupported)

@@ -42,7 +42,7 @@ use segments::FreePoint;
 pub(in crate::driver) struct StreamOrdered {
     /// The first address.
     pub(in crate::driver) address: CUdeviceptr,
-    /// Bytes, as the program asked for them.
+    /// The requested size in bytes.
     pub(in crate::driver) bytes: usize,
     /// The pool that owns the memory; `None` for memory of `cuMemAlloc` that is freed in stream order.
     pub(in crate::driver) pool: Option<CUmemoryPool>,
@@ -55,12 +55,12 @@ pub(in crate::driver) struct PoolAllocation {
     pub(in crate::driver) bytes: usize,
 }
 
-/// The sizes of the chunks that pools have given back: see [`Call::give_back`].
+/// The sizes of the chunks that pools have released: see [`Call::give_back`].
 #[derive(Debug, Default)]
 pub(in crate::driver) struct Released(Vec<u64>);
 
 impl Call {
-    /// Pays for what pools have given back.
+    /// Charges the time of the chunks that pools have released.
     pub(in crate::driver) fn give_back(&mut self, released: Released) {
         for bytes in released.0 {
             self.spend(Cost::PoolGrowth(bytes));
@@ -72,7 +72,7 @@ impl Call {
 #[derive(Debug)]
 pub(in crate::driver) struct Pools {
     pools: Table<CUmemoryPool, Pool>,
-    /// Each device's default pool, by the device's ordinal, once somebody has asked for it.
+    /// Each device's default pool, by the device's ordinal, created on first use.
     default: BTreeMap<usize, CUmemoryPool>,
     /// The pools that were made current.
     current: BTreeMap<usize, CUmemoryPool>,
@@ -239,7 +239,7 @@ impl Simulator {
         self.pools.order.next(stream, kin)
     }
 
-    /// The host has waited for all of a stream: its frees are over, and memory above the thresholds is given back.
+    /// The host has synchronised with a stream: its frees are complete, and memory above the thresholds is released.
     /// Returns what that was.
     #[must_use]
     pub(in crate::driver) fn pools_after_stream(&mut self, stream: CUstream) -> Released {

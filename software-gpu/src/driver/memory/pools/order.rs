@@ -1,4 +1,4 @@
-//! Which frees a stream is ordered after, as far as reusing their memory asks for it.
+//! The frees that happen before a stream's next operation, as far as the reuse of memory needs them.
 //!
 //! A stream's *reach* says, for each other stream, the last operation there that everything submitted to the stream
 //! from now on comes after: by the stream's own order, by events, and by the legacy stream's rules. It is kept only
@@ -46,7 +46,7 @@ pub(in crate::driver) struct PoolOrder {
 }
 
 impl PoolOrder {
-    /// Whether anybody needs to know.
+    /// Whether a checker needs the information.
     pub(in crate::driver) fn is_tracking(&self) -> bool {
         self.tracking
     }
@@ -119,7 +119,7 @@ impl PoolOrder {
         self.events.get(&event).cloned().unwrap_or_default()
     }
 
-    /// The stream is gone; its operations still come.
+    /// The stream is destroyed; its operations still run.
     pub(in crate::driver) fn stream_destroyed(
         &mut self,
         stream: CUstream,

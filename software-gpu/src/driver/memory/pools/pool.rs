@@ -23,7 +23,7 @@ pub(in crate::driver) struct Properties {
     pub(in crate::driver) max_bytes: u64,
 }
 
-/// `CUmemPool_attribute`, as CUDA 13.0 knows them.
+/// `CUmemPool_attribute` of CUDA 13.0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::driver) enum Attribute {
     FollowEventDependencies,
@@ -219,7 +219,7 @@ impl Pool {
             && unseen.largest(stream).is_none_or(|freed| freed < bytes)
     }
 
-    /// Whether the pool can give memory back. Those whose memory other processes may know cannot.
+    /// Whether the pool can give memory back. Pools whose memory other processes may have imported cannot.
     pub(in crate::driver) fn can_release(&self) -> bool {
         self.properties.handle_types == 0 || self.destroyed
     }

@@ -73,7 +73,7 @@ pub(in crate::driver) struct Segments {
     segments: BTreeMap<u64, Segment>,
     /// Those that are not in use: bytes and addresses.
     unused: BTreeSet<(u64, u64)>,
-    /// Those whose free the host has not seen.
+    /// Allocations whose free the host has not observed.
     unseen: UnseenFrees,
     /// Bytes of each chunk, by its address.
     chunks: BTreeMap<u64, u64>,
@@ -172,7 +172,7 @@ impl Segments {
         Some(bytes)
     }
 
-    /// The host has seen the end of the frees that `seen` is true of.
+    /// The host has observed the end of the frees for which `seen` is true.
     pub(in crate::driver) fn see(&mut self, seen: impl Fn(&FreePoint) -> bool) {
         for (address, bytes) in self.unseen.seen(seen) {
             self.insert(address, bytes, State::Freed(None));
@@ -242,7 +242,7 @@ impl Segments {
         freed_by
     }
 
-    /// Joins a segment that anybody may use with neighbours that anybody may use.
+    /// Merges a segment that every stream may use with neighbours of that kind.
     fn merge(&mut self, address: u64) {
         let anybodys = |segment: &Segment| segment.state == State::Freed(None);
         let Some(own) = self.segments.get(&address).filter(|own| anybodys(own)) else {
@@ -378,7 +378,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_left_of_a_freed_segment_still_knows_its_free() {
+    fn the_rest_of_a_freed_segment_keeps_its_free() {
         let mut segments = chunk_of(4 * GRANULE);
         let [a] = free_points();
         let whole = BASE + take(&mut segments, 4 * GRANULE, None).expect("fits");

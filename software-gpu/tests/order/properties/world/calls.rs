@@ -11,7 +11,7 @@ use crate::properties::steps::ProgramStep;
 
 impl TestState {
     pub(super) fn step(&mut self, step: &ProgramStep) {
-        // What cannot be done where it stands is left out.
+        // Steps that are impossible at their place are left out.
         let _ = self.try_step(step);
     }
 
@@ -287,7 +287,7 @@ impl TestState {
         Some(())
     }
 
-    /// Whether something that is given to the stream now learns later what it comes after.
+    /// Whether an operation submitted to the stream now gets its dependencies later.
     fn is_open(&mut self, thread: u64, slot: usize) -> bool {
         let before = self.predecessors(thread, slot).unwrap_or_default();
         let mut learning = self

@@ -19,7 +19,7 @@ struct TestStream {
     id: StreamId,
     context: u64,
     kind: StreamKind,
-    /// What the creator knew, and all that the stream was given.
+    /// The creator's clock and all submitted operations.
     nodes: Vec<NodeNumber>,
 }
 
@@ -31,14 +31,14 @@ struct Pending {
     what: What,
 }
 
-/// What happens when an operation runs, beside its accesses.
+/// The effects of an operation other than its accesses.
 #[derive(Clone, Copy, PartialEq)]
 enum What {
     Nothing,
     HostFunction,
     /// It writes this flag.
     Writes(usize),
-    /// It goes on with the flag's value.
+    /// It continues with the flag's value.
     Counts(usize),
     /// It waits for a value of this flag.
     Waits(usize),
@@ -82,9 +82,9 @@ pub struct TestState {
 pub struct Difference {
     /// The step, from 0; that behind the last one executes what is left.
     pub step: usize,
-    /// What the checker says.
+    /// The checker's findings.
     pub found: Vec<Expected>,
-    /// What the oracle says.
+    /// The oracle's result.
     pub expected: Vec<Expected>,
 }
 
@@ -178,7 +178,7 @@ impl TestState {
         self.last
     }
 
-    /// What an unregistered thread knows is what all of them know.
+    /// Unregistered threads share one clock.
     fn thread(&mut self, thread: u64) -> &mut Vec<NodeNumber> {
         let thread = if self.threads.contains_key(&thread) {
             thread
@@ -463,7 +463,7 @@ impl TestState {
         Some(nodes)
     }
 
-    /// The thread waits for the nodes, as `tell` tells the checker.
+    /// The thread waits for the nodes, as `tell` reports to the checker.
     fn synchronise(&mut self, thread: u64, nodes: &[NodeNumber], tell: impl FnOnce(&mut Checker)) {
         let wait = WaitId(thread);
         self.checker.waits(wait, tell);

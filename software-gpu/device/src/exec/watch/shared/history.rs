@@ -8,6 +8,17 @@
 //! | [`Division::Pieces`] | each piece of 16 bytes | accesses cover parts of the row |
 //! | [`Division::Granules`] | each granule | lanes of one warp access different bytes of a piece |
 //!
+//! Invariants:
+//!
+//! - A granule has its last store and, of the loads since then, the latest of each warp, unless a load of another warp is ordered
+//!   after that one ([`Loads`]).
+//! - A store clears the loads. An access that is ordered after the store is ordered after them, too; otherwise the store itself was a race.
+//! - A list of loads has exactly one owner. Dividing a row gives each part a list of its own and ends the old one.
+//! - A row of an earlier era counts as empty; `begin` clears it at its first access.
+//!
+//! This is FastTrack's shadow word (Flanagan and Freund, PLDI 2009) with two additions: the loads of several warps, and one word for
+//! many granules.
+//!
 //! A division stays until a warp stores to the whole row or an [era](WarpClocks::era) ends: then no earlier access can race any more.
 
 use std::ops::Range;
@@ -27,8 +38,8 @@ pub(super) const PIECE: u32 = 16;
 /// The most pieces of a row: granules have at most 4 bytes.
 const PIECES: usize = 8;
 
-/// The access of adjacent lanes, each to `1 << spread` granules, that may conflict with a later one. The stretch is 0 when
-/// there was no access: every warp knows stretch 0.
+/// The access of adjacent lanes, each to `1 << spread` granules, that may conflict with a later one. The stretch is 0 when there was no access: every
+/// clock includes stretch 0.
 ///
 /// | bits of `when` | content |
 /// |---|---|
@@ -60,13 +71,13 @@ pub(super) struct Granule {
 #[derive(Clone, Copy)]
 struct GranuleRow {
     division: Division,
-    /// Of a row that is not divided.
+    /// The history of a row that is not divided.
     all: Granule,
     /// When it was accessed last.
     era: u64,
 }
 
-/// Which bytes of a row have a history of their own, and where that is in [`History`].
+/// The division of a row: the bytes with a history of their own, and its place in [`History`].
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Division {
     None,
@@ -145,7 +156,7 @@ impl Kept {
         self.strength() != 0
     }
 
-    /// Strong accesses of one strength do not race. Those of different sizes do, as they overlap only in part (PTX ISA,
+    /// Strong accesses of one strength do not race. Strong accesses of different sizes do, as they overlap only in part (PTX ISA,
     /// "Morally strong operations").
     #[inline(always)]
     fn strength(&self) -> u64 {
@@ -191,6 +202,7 @@ impl Kept {
     /// The accesses to `1 << size` granules from that one on. They begin with the first granule of a lane, or are of one.
     #[inline(always)]
     pub fn part(&self, granule: u32, size: u32) -> Self {
+        // Adjacent lanes access adjacent granules, so the lane follows from the distance to the first granule.
         let lane = usize::from(self.moment().lane) + (granule >> self.spread()) as usize;
         self.of_lane(lane).with_spread(self.spread().min(size))
     }
@@ -201,9 +213,10 @@ impl Kept {
         self.warp() == other.warp() && self.stretch() == other.stretch()
     }
 
-    /// Whether only the warp tells them apart.
+    /// Whether they differ only in the warp.
     #[inline(always)]
     pub fn is_equal_access(&self, other: &Self) -> bool {
+        // All fields of `when` except the warp are equal. The serial number in `what` may differ.
         (self.when ^ other.when) & !(0xff << 8) == 0 && self.line() == other.line()
     }
 
@@ -217,6 +230,7 @@ impl Kept {
     #[inline(always)]
     fn is_before(&self, view: &View<'_>, now: &Self) -> Option<bool> {
         let (earlier, moment) = (self.moment(), now.moment());
+        // The warp's clock includes the stretch, and so do those of all lanes.
         if view.knows_all(earlier) {
             return Some(true);
         }
@@ -275,8 +289,9 @@ impl History {
         self.undivided(row, all);
     }
 
-    /// Gives a row one history.
+    /// Unites a row's history.
     fn undivided(&mut self, row: usize, all: Granule) {
+        // The places of the division become free; their contents stay until they are used again.
         let row = &mut self.rows[row];
         match row.division {
             Division::None => {}
@@ -458,7 +473,7 @@ impl History {
     }
 }
 
-/// Puts it to where there is room.
+/// Stores an element in a free place, or appends it; returns its place.
 fn put<T>(all: &mut Vec<T>, free: &mut Vec<u32>, one: T) -> u32 {
     match free.pop() {
         Some(place) => {
@@ -486,15 +501,17 @@ impl Granule {
         }
     }
 
-    /// Takes note of an access to all granules that share this history, if that does the same to all of them and there
+    /// Records an access to all granules that share this history, if that does the same to all of them and there
     /// is no race.
     #[inline(always)]
     pub fn meet_all(&mut self, lists: &mut Lists, view: &View<'_>, now: Kept) -> bool {
         let is_before = |kept: &Kept| kept.is_before(view, &now);
+        // A strong access races with some accesses and not with others: it is checked granule by granule.
         if now.is_strong() || is_before(&self.store) != Some(true) {
             return false;
         }
         if now.access() != Access::Load {
+            // A store must be ordered after every load since the last store.
             let ordered = self.loads.all(lists, |load| is_before(load) == Some(true));
             if ordered {
                 self.store = now;
@@ -510,7 +527,7 @@ impl Granule {
         true
     }
 
-    /// Takes note of an access to one granule; returns one that it races with.
+    /// Records an access to one granule; returns one that it races with.
     #[inline(always)]
     pub fn meet(
         &mut self,
@@ -531,6 +548,7 @@ impl Granule {
             self.note_load(lists, view, now);
             return store;
         }
+        // A race is reported once; afterwards this store is the last one, whether or not it was ordered.
         let load = self.loads.find(lists, races);
         self.store = now;
         self.loads.clear(lists);
@@ -566,7 +584,7 @@ impl Granule {
         }
     }
 
-    /// Takes note of one load by each of these lanes, in rising order; `now` is the first one's. `false`, and nothing is
+    /// Records one load by each of these lanes, in rising order; `now` is the first one's. `false`, and nothing is
     /// noted, if that is more than a few comparisons.
     #[inline(always)]
     pub fn meet_loads(
@@ -576,6 +594,7 @@ impl Granule {
         now: Kept,
         lanes: u32,
     ) -> bool {
+        // The fast path: all lanes have the same clock, and the last store happens before all of them.
         if !view.knows_all_lanes_equally() || !view.knows_all(self.store.moment()) {
             return false;
         }
@@ -584,7 +603,7 @@ impl Granule {
         let known = view.knows_all(earlier);
         let own = earlier.warp == moment.warp;
         if !known && !own {
-            // Of the lanes of one stretch, other warps need the first one alone.
+            // Other warps need only the first lane of a stretch.
             self.loads.note_beside_first(lists, view, now);
             return true;
         }
@@ -601,7 +620,7 @@ impl Granule {
             *first = now.of_lane(earlier.lane.into());
             others &= !(1 << earlier.lane);
         }
-        // Of the rest, each replaces the one before it.
+        // Each of the others replaces its predecessor.
         if others != 0 {
             let last = now.of_lane(31 - others.leading_zeros() as usize);
             self.loads.note_lane(view, last);

@@ -57,7 +57,7 @@ impl Lists {
         self.free.clear();
     }
 
-    /// What is on it.
+    /// The blocks on it.
     #[inline(always)]
     pub fn of(&self, list: Option<List>) -> &[Kept] {
         list.map_or(&[], |list| &self.all[list.index()])
@@ -69,7 +69,7 @@ impl Lists {
         &mut self.all[list.index()]
     }
 
-    /// How many somebody has.
+    /// The number of lists in use.
     #[cfg(test)]
     pub fn taken(&self) -> usize {
         self.taken - self.free.len()

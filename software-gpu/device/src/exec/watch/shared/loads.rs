@@ -90,19 +90,19 @@ impl Loads {
         self.others.is_some()
     }
 
-    /// Those of further warps.
+    /// The accesses of further warps.
     fn more(&self, lists: &Lists) -> impl Iterator<Item = Kept> {
         let further = Lanes(self.same_as_second).map(|warp| self.second.of_warp(warp));
         further.chain(lists.of(self.others).iter().copied())
     }
 
-    /// Takes note of a load that does not come after the first one.
+    /// Records a load that does not come after the first one.
     #[inline(always)]
     pub fn note_beside_first(&mut self, lists: &mut Lists, view: &View<'_>, now: Kept) {
         if self.first.is_at_time_of(&now) {
             self.note_lane(view, now);
         } else if self.same_as_second == 0 && self.second_yields(view, &now) {
-            // A later lane of the same stretch tells nothing new to other warps.
+            // A later lane of the same stretch adds no information for other warps.
             if !self.second.is_at_time_of(&now) && !self.is_among_others(lists, &now) {
                 self.second = now;
             }
@@ -114,7 +114,7 @@ impl Loads {
         }
     }
 
-    /// Takes note of another lane's load, beside that of its warp and stretch.
+    /// Records another lane's load, beside that of its warp and stretch.
     #[inline(always)]
     pub fn note_lane(&mut self, view: &View<'_>, now: Kept) {
         let own = self.second.warp() == now.warp();
