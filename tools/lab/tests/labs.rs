@@ -134,13 +134,11 @@ fn every_lab_is_in_the_manifest_and_has_a_goal() {
             lab.name
         );
         if lab.kind == "explain" || lab.kind == "kernel" {
-            assert!(
-                labs_folder()
-                    .join(format!("hosts/{}.rs", lab.name))
-                    .exists(),
-                "{}",
-                lab.name
-            );
+            let goal = read(&format!("goals/{}.json", lab.name));
+            // An export of Nsight Systems stands for its program.
+            let is_an_export = goal.contains(r#""source": "nsight-systems""#);
+            let host = labs_folder().join(format!("hosts/{}.rs", lab.name));
+            assert!(is_an_export || host.exists(), "{}", lab.name);
             continue;
         }
         assert!(
