@@ -469,9 +469,10 @@ impl From<&Fault> for CudaError {
             Fault::IllegalAddress { .. }
             | Fault::OutOfReach { .. }
             | Fault::ExitedBlock { .. }
+            | Fault::OutsideSurface { .. }
             | Fault::StackLimit { .. } => Self::IllegalAddress,
             Fault::Misaligned { .. } => Self::MisalignedAddress,
-            Fault::Trap { .. } | Fault::OutsideSurface { .. } => Self::LaunchFailed,
+            Fault::Trap { .. } => Self::LaunchFailed,
             Fault::Assert { .. } | Fault::Panic { .. } => Self::Assert,
             Fault::IllegalInstruction { .. } => Self::IllegalInstruction,
             Fault::InstructionBudget { .. } | Fault::BarrierDeadlock { .. } => Self::LaunchTimeout,

@@ -33,13 +33,6 @@ pub(in crate::driver) struct CudaArray {
     given: CUarray3DDescriptor,
 }
 
-impl CudaArray {
-    /// Whether surfaces can be made of it.
-    pub(in crate::driver) fn is_for_surfaces(&self) -> bool {
-        self.given.flags & SURFACE != 0
-    }
-}
-
 entry_points! {
     fn cuArrayCreate_v2(array: Out<CUarray>, descriptor: *const CUarrayDescriptor) {
         // SAFETY: the caller passes null or a description.

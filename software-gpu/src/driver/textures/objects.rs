@@ -77,9 +77,6 @@ entry_points! {
         call(Cost::Other, |call| {
             let context = call.context()?;
             let array = call.array_of(resource)?;
-            if !array.is_for_surfaces() {
-                return Err(CudaError::InvalidValue);
-            }
             let surface = Object::Surface(array.image);
             let described = Described { context, resource: *resource, texture: None };
             object.set(call.add_object(surface, described))
@@ -123,12 +120,10 @@ fn sampler(texture: &CUtextureDesc, image: &Image) -> Result<Sampler, CudaError>
     let as_integers = texture.flags & READ_AS_INTEGER != 0;
     let stays_integer =
         !image.format.is_float() && (as_integers || image.format.channel_bytes() == 4);
-    if linear && stays_integer {
-        return Err(CudaError::InvalidValue);
-    }
     Ok(Sampler {
         address_modes: [x, y, z],
-        linear,
+        // NVIDIA's driver takes a linear filter of integers, which have no value between them.
+        linear: linear && !stays_integer,
         as_integers,
         normalized: texture.flags & NORMALIZED != 0,
         srgb: texture.flags & SRGB != 0,
