@@ -44,7 +44,7 @@ pub struct Expected {
 ///
 /// ```
 /// # use examples_host::prelude::*;
-/// # fn expectations(part: &mut Part, [one_stream, events]: &[Outcome; 2], streams: usize) {
+/// # fn expectations(part: &mut Part, [one_stream, events]: &[MeasuredVariant; 2], streams: usize) {
 /// let (kernel, copy_in) = (Engine::Kernel, Engine::HostToDevice);
 /// expect! { part;
 ///     "faster/events", "events beat one stream" => events.speedup_over(one_stream).at_least(1.5);
