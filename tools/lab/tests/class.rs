@@ -41,8 +41,11 @@ fn mistaken() -> Vec<Student> {
     let list = |value: &toml::Value| value.as_array().expect("a list").clone();
     let student = |mistake: toml::Value| {
         let lab = text(&mistake["lab"]);
-        let end = if lab.starts_with("22") { "txt" } else { "rs" };
-        let file = format!("{lab}.{end}");
+        let answers = format!("{lab}.txt");
+        let file = match root().join("labs/solutions").join(&answers).exists() {
+            true => answers,
+            false => format!("{lab}.rs"),
+        };
         let mut solution = read(&format!("solutions/{file}"));
         for pair in list(&mistake["replace"]) {
             solution = solution.replace(&text(&pair[0]), &text(&pair[1]));
