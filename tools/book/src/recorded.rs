@@ -87,9 +87,11 @@ fn times(part: &Value) -> impl Iterator<Item = &Value> {
     part["times"].as_array().into_iter().flatten()
 }
 
+/// The time that is expected of a run, or where runs differ too much, the observed one.
 fn recorded(time: &Value) -> String {
-    let found = time["us"]
-        .as_f64()
+    let expected = time["us"].as_f64();
+    let found = expected
+        .or_else(|| time["observed"]["us"].as_f64())
         .map(|us| units::time(Duration::from_secs_f64(us / 1e6)));
     let star = if is_unclaimed(time) { "*" } else { "" };
     found.map_or_else(|| "-".into(), |found| found + star)
