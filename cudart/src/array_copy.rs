@@ -5,10 +5,9 @@ use std::ffi::c_void;
 use crate::array::ChannelFormat;
 use crate::array::description;
 use crate::call::{default_stream_exports, stream_exports};
-use crate::copy_box::{ARRAY, DEVICE, sides};
-use crate::driver::{self, Address, Handle, Memcpy2D, Side2D};
+use crate::copy_box::{ARRAY, DEVICE, PitchedRows, copy_rows, memory_side, sides};
+use crate::driver::{self, Handle, Memcpy2D, Side2D};
 use crate::error::{Error, Result};
-use crate::stream::PER_THREAD;
 
 /// A place in an array: bytes into a row, and the row.
 #[derive(Clone, Copy)]
@@ -30,55 +29,41 @@ impl Place {
     }
 }
 
-/// Memory as a side: rows at a pitch.
-fn memory(pointer: *const c_void, pitch: usize, kind: u32) -> Side2D {
-    Side2D {
-        kind,
-        host: pointer as usize,
-        device: pointer as Address,
-        pitch,
-        ..Side2D::default()
-    }
+/// Which side of a copy the array is.
+#[derive(Clone, Copy)]
+enum Direction {
+    ToArray,
+    FromArray,
 }
+use Direction::{FromArray, ToArray};
 
-/// A copy of rows to an array.
-fn to_array(
-    to: Place,
-    from: *const c_void,
-    pitch: usize,
+/// A copy of rows between an array and memory.
+fn rows(
+    direction: Direction,
+    place: Place,
+    memory: PitchedRows,
     [width, height]: [usize; 2],
     kind: u32,
-) -> Result<Vec<Memcpy2D>> {
+) -> Result<Memcpy2D> {
     let (source, target) = sides(kind)?;
-    if !matches!(target, DEVICE | driver::UNIFIED) {
+    let (of_array, of_memory) = match direction {
+        ToArray => (target, source),
+        FromArray => (source, target),
+    };
+    if !matches!(of_array, DEVICE | driver::UNIFIED) {
         return Err(Error::INVALID_COPY_DIRECTION);
     }
-    Ok(vec![Memcpy2D {
-        from: memory(from, pitch, source),
-        to: to.side(),
+    let (array, memory) = (place.side(), memory_side(memory, of_memory));
+    let (from, to) = match direction {
+        ToArray => (memory, array),
+        FromArray => (array, memory),
+    };
+    Ok(Memcpy2D {
+        from,
+        to,
         width,
         height,
-    }])
-}
-
-/// A copy of rows from an array.
-fn from_array(
-    to: *mut c_void,
-    pitch: usize,
-    from: Place,
-    [width, height]: [usize; 2],
-    kind: u32,
-) -> Result<Vec<Memcpy2D>> {
-    let (source, target) = sides(kind)?;
-    if !matches!(source, DEVICE | driver::UNIFIED) {
-        return Err(Error::INVALID_COPY_DIRECTION);
-    }
-    Ok(vec![Memcpy2D {
-        from: from.side(),
-        to: memory(to, pitch, target),
-        width,
-        height,
-    }])
+    })
 }
 
 /// A part of a run of bytes, which begins somewhere in a row of an array and continues in the following rows.
@@ -124,84 +109,59 @@ fn row_bytes(array: Handle) -> Result<usize> {
     Ok(described.width * element)
 }
 
-fn run_to_array(to: Place, from: *const c_void, bytes: usize, kind: u32) -> Result<Vec<Memcpy2D>> {
-    let row = row_bytes(to.array)?;
-    let mut copies = Vec::new();
-    for part in parts(to.x, to.y, bytes, row) {
-        let (x, y) = (part.x, part.y);
-        let from = from.wrapping_byte_add(part.offset);
-        let extent = [part.width, part.height];
-        copies.extend(to_array(
-            Place { x, y, ..to },
-            from,
-            part.width,
-            extent,
-            kind,
-        )?);
-    }
-    Ok(copies)
+/// The copies of a run of bytes between an array and memory.
+fn run(
+    direction: Direction,
+    place: Place,
+    memory: *const c_void,
+    bytes: usize,
+    kind: u32,
+) -> Result<Vec<Memcpy2D>> {
+    let copies = parts(place.x, place.y, bytes, row_bytes(place.array)?)
+        .into_iter()
+        .map(|part| {
+            let place = Place {
+                x: part.x,
+                y: part.y,
+                ..place
+            };
+            let memory = (memory.wrapping_byte_add(part.offset), part.width);
+            rows(direction, place, memory, [part.width, part.height], kind)
+        });
+    copies.collect()
 }
 
-fn run_from_array(to: *mut c_void, from: Place, bytes: usize, kind: u32) -> Result<Vec<Memcpy2D>> {
-    let row = row_bytes(from.array)?;
-    let mut copies = Vec::new();
-    for part in parts(from.x, from.y, bytes, row) {
-        let (x, y) = (part.x, part.y);
-        let to = to.wrapping_byte_add(part.offset);
-        let extent = [part.width, part.height];
-        copies.extend(from_array(
-            to,
-            part.width,
-            Place { x, y, ..from },
-            extent,
-            kind,
-        )?);
-    }
-    Ok(copies)
+/// The copies that have bytes.
+fn with_bytes(copies: &[Memcpy2D]) -> impl Iterator<Item = &Memcpy2D> {
+    copies
+        .iter()
+        .filter(|copy| copy.width > 0 && copy.height > 0)
 }
 
 /// # Safety
 /// The copies' memory is valid.
-unsafe fn copy(copies: Vec<Memcpy2D>, stream: Handle) -> Result {
-    for copy in copies
-        .iter()
-        .filter(|copy| copy.width > 0 && copy.height > 0)
-    {
-        // SAFETY: the caller's promise.
-        unsafe {
-            if stream == PER_THREAD {
-                driver::cuMemcpy2DUnaligned_v2_ptds(copy)
-            } else {
-                driver::cuMemcpy2DUnaligned_v2(copy)
-            }
-        }?;
-    }
-    Ok(())
+unsafe fn copy(copies: &[Memcpy2D], stream: Handle) -> Result {
+    // SAFETY: the caller's promise.
+    with_bytes(copies).try_for_each(|copy| unsafe { copy_rows(copy, stream) })
 }
 
 /// # Safety
 /// The copies' memory is valid until they have ended.
-unsafe fn copy_async(copies: Vec<Memcpy2D>, stream: Handle) -> Result {
-    for copy in copies
-        .iter()
-        .filter(|copy| copy.width > 0 && copy.height > 0)
-    {
-        // SAFETY: the caller's promise.
-        unsafe { driver::cuMemcpy2DAsync_v2(copy, stream) }?;
-    }
-    Ok(())
+unsafe fn copy_async(copies: &[Memcpy2D], stream: Handle) -> Result {
+    // SAFETY: the caller's promise.
+    with_bytes(copies).try_for_each(|copy| unsafe { driver::cuMemcpy2DAsync_v2(copy, stream) })
 }
 
 default_stream_exports! {
     fn cudaMemcpy2DToArray | cudaMemcpy2DToArray_ptds(
         array: Handle, x: usize, y: usize, from: *const c_void, pitch: usize, width: usize, height: usize, kind: u32
     ) in stream {
-        copy(to_array(Place { array, x, y }, from, pitch, [width, height], kind)?, stream)
+        copy(&[rows(ToArray, Place { array, x, y }, (from, pitch), [width, height], kind)?], stream)
     }
     fn cudaMemcpy2DFromArray | cudaMemcpy2DFromArray_ptds(
         to: *mut c_void, pitch: usize, array: Handle, x: usize, y: usize, width: usize, height: usize, kind: u32
     ) in stream {
-        copy(from_array(to, pitch, Place { array, x, y }, [width, height], kind)?, stream)
+        copy(&[rows(FromArray, Place { array, x, y }, (to, pitch), [width, height], kind)?], stream)
     }
     fn cudaMemcpy2DArrayToArray | cudaMemcpy2DArrayToArray_ptds(
         to: Handle, to_x: usize, to_y: usize, from: Handle, from_x: usize, from_y: usize, width: usize, height: usize,
@@ -212,17 +172,17 @@ default_stream_exports! {
             Place { array: to, x: to_x, y: to_y },
             Place { array: from, x: from_x, y: from_y },
         );
-        copy(vec![Memcpy2D { from: from.side(), to: to.side(), width, height }], stream)
+        copy(&[Memcpy2D { from: from.side(), to: to.side(), width, height }], stream)
     }
     fn cudaMemcpyToArray | cudaMemcpyToArray_ptds(
         array: Handle, x: usize, y: usize, from: *const c_void, bytes: usize, kind: u32
     ) in stream {
-        copy(run_to_array(Place { array, x, y }, from, bytes, kind)?, stream)
+        copy(&run(ToArray, Place { array, x, y }, from, bytes, kind)?, stream)
     }
     fn cudaMemcpyFromArray | cudaMemcpyFromArray_ptds(
         to: *mut c_void, array: Handle, x: usize, y: usize, bytes: usize, kind: u32
     ) in stream {
-        copy(run_from_array(to, Place { array, x, y }, bytes, kind)?, stream)
+        copy(&run(FromArray, Place { array, x, y }, to, bytes, kind)?, stream)
     }
 }
 
@@ -231,23 +191,23 @@ stream_exports! {
         array: Handle, x: usize, y: usize, from: *const c_void, pitch: usize, width: usize, height: usize, kind: u32,
         stream: Handle
     ) for stream {
-        copy_async(to_array(Place { array, x, y }, from, pitch, [width, height], kind)?, stream)
+        copy_async(&[rows(ToArray, Place { array, x, y }, (from, pitch), [width, height], kind)?], stream)
     }
     fn cudaMemcpy2DFromArrayAsync | cudaMemcpy2DFromArrayAsync_ptsz(
         to: *mut c_void, pitch: usize, array: Handle, x: usize, y: usize, width: usize, height: usize, kind: u32,
         stream: Handle
     ) for stream {
-        copy_async(from_array(to, pitch, Place { array, x, y }, [width, height], kind)?, stream)
+        copy_async(&[rows(FromArray, Place { array, x, y }, (to, pitch), [width, height], kind)?], stream)
     }
     fn cudaMemcpyToArrayAsync | cudaMemcpyToArrayAsync_ptsz(
         array: Handle, x: usize, y: usize, from: *const c_void, bytes: usize, kind: u32, stream: Handle
     ) for stream {
-        copy_async(run_to_array(Place { array, x, y }, from, bytes, kind)?, stream)
+        copy_async(&run(ToArray, Place { array, x, y }, from, bytes, kind)?, stream)
     }
     fn cudaMemcpyFromArrayAsync | cudaMemcpyFromArrayAsync_ptsz(
         to: *mut c_void, array: Handle, x: usize, y: usize, bytes: usize, kind: u32, stream: Handle
     ) for stream {
-        copy_async(run_from_array(to, Place { array, x, y }, bytes, kind)?, stream)
+        copy_async(&run(FromArray, Place { array, x, y }, to, bytes, kind)?, stream)
     }
 }
 

@@ -31,7 +31,7 @@ pub(crate) fn sides(kind: u32) -> Result<(u32, u32)> {
 const INVALID_PITCH: Error = Error(12);
 
 /// One side of a copy of rows: where it starts, and bytes from one row to the next.
-type PitchedRows = (*const c_void, usize);
+pub(crate) type PitchedRows = (*const c_void, usize);
 
 fn copy_2d(
     to: PitchedRows,
@@ -47,19 +47,38 @@ fn copy_2d(
     if width > to.1 || width > from.1 {
         return Err(INVALID_PITCH);
     }
-    let side = |rows: PitchedRows, kind| Side2D {
-        kind,
-        host: rows.0 as usize,
-        device: rows.0 as Address,
-        pitch: rows.1,
-        ..Side2D::default()
-    };
     Ok(Some(Memcpy2D {
-        from: side(from, source),
-        to: side(to, target),
+        from: memory_side(from, source),
+        to: memory_side(to, target),
         width,
         height,
     }))
+}
+
+/// Memory as a side of a copy of rows.
+pub(crate) fn memory_side((pointer, pitch): PitchedRows, kind: u32) -> Side2D {
+    Side2D {
+        kind,
+        host: pointer as usize,
+        device: pointer as Address,
+        pitch,
+        ..Side2D::default()
+    }
+}
+
+/// Copies rows in the default stream that `stream` stands for.
+///
+/// # Safety
+/// The copy's memory is valid.
+pub(crate) unsafe fn copy_rows(copy: &Memcpy2D, stream: Handle) -> Result {
+    // SAFETY: the caller's promise.
+    unsafe {
+        if stream == PER_THREAD {
+            driver::cuMemcpy2DUnaligned_v2_ptds(copy)
+        } else {
+            driver::cuMemcpy2DUnaligned_v2(copy)
+        }
+    }
 }
 
 default_stream_exports! {
@@ -67,11 +86,7 @@ default_stream_exports! {
         to: *mut c_void, to_pitch: usize, from: *const c_void, from_pitch: usize, width: usize, height: usize, kind: u32
     ) in stream {
         let Some(copy) = copy_2d((to, to_pitch), (from, from_pitch), width, height, kind)? else { return Ok(()) };
-        if stream == PER_THREAD {
-            driver::cuMemcpy2DUnaligned_v2_ptds(&copy)
-        } else {
-            driver::cuMemcpy2DUnaligned_v2(&copy)
-        }
+        copy_rows(&copy, stream)
     }
     fn cudaMemcpy3D | cudaMemcpy3D_ptds(parameters: *const Parameters3D) in stream {
         let Some(copy) = copy_3d(parameters)? else { return Ok(()) };
