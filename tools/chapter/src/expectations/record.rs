@@ -198,10 +198,7 @@ fn time(runs: &[&PartResults], first: &Timed, earlier: Option<&ExpectedPart>) ->
     let earlier = earlier.and_then(|earlier| EarlierTime::of(earlier, group, variant));
     times.extend(earlier.iter().flat_map(EarlierTime::times));
     let us = middle(&times);
-    let tolerance_us = match judging(&times, RESOLUTION_US, LARGEST * us, 3) {
-        Judging::Within(tolerance) => Some(tolerance),
-        Judging::TooFarApart => None,
-    };
+    let tolerance_us = tolerance(&times, RESOLUTION_US, LARGEST * us, 3);
     let observed = tolerance_us.is_none().then(|| Observed {
         us: rounded(us, 3),
         range_us: rounded_up(range(&times), 3),
@@ -239,10 +236,7 @@ fn expected_ratio(
         true => RESOLUTION_US / us * ratio,
         false => 0.0,
     };
-    match judging(&ratios, resolution, LARGEST * ratio, 4) {
-        Judging::Within(tolerance) => Some((ratio, tolerance)),
-        Judging::TooFarApart => None,
-    }
+    Some((ratio, tolerance(&ratios, resolution, LARGEST * ratio, 4)?))
 }
 
 /// A time of an earlier recording.
@@ -281,32 +275,23 @@ impl<'a> EarlierTime<'a> {
     }
 }
 
-/// What values of several runs are good for.
-enum Judging {
-    /// To judge another run, within this tolerance.
-    Within(f64),
-    /// For nothing.
-    TooFarApart,
-}
-
-/// The tolerance around the middle of these values, at least `least`, to this many decimals; or that it would be larger than `largest`.
-fn judging(values: &[f64], least: f64, largest: f64, decimals: i32) -> Judging {
+/// The tolerance around the middle of these values, at least `least`, to this many decimals; `None` where it would be larger than
+/// `largest`.
+fn tolerance(values: &[f64], least: f64, largest: f64, decimals: i32) -> Option<f64> {
     let floor = floor(values.len()) * middle(values).abs();
     let tolerance = floor.max(least).max(range(values));
-    match tolerance > largest {
-        true => Judging::TooFarApart,
-        false => Judging::Within(rounded_up(tolerance, decimals)),
-    }
+    (tolerance <= largest).then(|| rounded_up(tolerance, decimals))
 }
 
 /// What stands for earlier runs, of which an entry has the middle and the tolerance or the range: the middle, as often as there were
-/// runs, and two values as far apart as the runs were. A tolerance that is not above the floor says nothing of how far that was.
+/// runs, and, where that is known, two values as far apart as the runs were. A tolerance that is not above the floor does not tell it.
 fn earlier_values(runs: u32, value: f64, spread: Option<f64>) -> Vec<f64> {
     let runs = runs as usize;
-    let known = floor(runs) * value.abs() * 1.01;
-    let half = spread.filter(|spread| *spread > known).unwrap_or(0.0) / 2.0;
+    let floor = floor(runs) * value.abs() * 1.01;
     let mut values = vec![value; runs];
-    values.extend([value - half, value + half]);
+    if let Some(spread) = spread.filter(|spread| *spread > floor) {
+        values.extend([value - spread / 2.0, value + spread / 2.0]);
+    }
     values
 }
 
@@ -342,18 +327,14 @@ fn measured_claim(
         });
     }
     let value = middle(&values);
-    let judging = unit.filter(|_| !was_dropped).map(|unit| {
+    let tolerance = unit.filter(|_| !was_dropped).and_then(|unit| {
         let (least, largest) = match unit {
             Unit::Share => (floor(values.len()).max(SHARE), LARGEST),
             Unit::Ratio => (0.0, LARGEST * value.abs()),
             Unit::Microseconds => (RESOLUTION_US, LARGEST * value.abs()),
         };
-        judging(&values, least, largest, 4)
+        tolerance(&values, least, largest, 4)
     });
-    let tolerance = match judging {
-        Some(Judging::Within(tolerance)) => Some(tolerance),
-        Some(Judging::TooFarApart) | None => None,
-    };
     ExpectedClaim {
         id: claim.id.clone(),
         found: None,

@@ -318,6 +318,17 @@ fn runs_that_differ_widen_the_tolerance() {
 }
 
 #[test]
+fn one_run_added_to_another_makes_two() {
+    let folder = recorded(&[measured(&[vec![1000.0]])]);
+    let elsewhere = measured(&[vec![1000.0]]);
+    let path = form::path(folder.path(), &elsewhere.device, "basic_streams");
+    update(&[elsewhere], folder.path(), Earlier::Kept).unwrap();
+    let entry = Expectations::read(&path, "basic_streams").unwrap().unwrap();
+    // Two runs say little: 10 %, and not the 5 % of three.
+    assert_eq!(entry.parts[0].times[0].tolerance_us, Some(100.001));
+}
+
+#[test]
 fn runs_on_another_machine_widen_the_tolerance_and_do_not_replace_the_earlier_ones() {
     let run = |us: f64| measured(&[vec![us], vec![500.0]]);
     let folder = recorded(&[run(1000.0), run(1080.0), run(1080.0)]);
