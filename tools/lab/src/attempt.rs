@@ -232,8 +232,7 @@ impl<'a> AttemptSetup<'a> {
     }
 
     /// Records more runs of a program on a GPU, and returns the shortest of them and of `first`. The host may be interrupted
-    /// between two launches, and operations that could overlap then do not; each disturbance makes a run longer. A run with a
-    /// wrong result is left out.
+    /// between two launches, and operations that could overlap then do not; each disturbance makes a run longer.
     fn shortest_run(
         &self,
         lab: &Lab,
@@ -241,32 +240,40 @@ impl<'a> AttemptSetup<'a> {
         ptx: Option<&Path>,
         first: LabRecord,
     ) -> Result<LabRecord> {
-        let mut shortest = first;
-        for _ in 1..RECORDED_RUNS {
-            let (_, record) = self.recorded(lab, self.command(lab, program, ptx))?;
-            let record = record.and_then(Result::ok).filter(is_right);
-            let time = |record: &LabRecord| counted(lab, &record.recording).makespan();
-            if let Some(record) = record.filter(|record| time(record) < time(&shortest)) {
-                shortest = record;
-            }
-        }
-        Ok(shortest)
+        let mut runs = vec![first];
+        runs.extend(self.more_runs(lab, RECORDED_RUNS - 1, || self.command(lab, program, ptx))?);
+        let time = |record: &LabRecord| counted(lab, &record.recording).makespan();
+        runs.into_iter()
+            .min_by_key(time)
+            .context("no run was recorded")
     }
 
     /// Runs a program on a GPU some times more, for its time: CUPTI delays the first launch of a module by more than most labs
     /// take, and each run loads its module. Without CUPTI the recorder puts timing events around the operations, which costs the
-    /// host about 2 µs each. A run with a wrong result is left out.
+    /// host about 2 µs each.
     fn without_cupti(
         &self,
         lab: &Lab,
         program: &Path,
         ptx: Option<&Path>,
     ) -> Result<Vec<LabRecord>> {
-        let mut records = Vec::new();
-        for _ in 0..TIMED_RUNS {
+        self.more_runs(lab, TIMED_RUNS, || {
             let mut command = self.command(lab, program, ptx);
             command.env("CUPTI", "off");
-            let (_, record) = self.recorded(lab, command)?;
+            command
+        })
+    }
+
+    /// The records of this many runs. A run with a wrong result is left out.
+    fn more_runs(
+        &self,
+        lab: &Lab,
+        runs: usize,
+        command: impl Fn() -> Command,
+    ) -> Result<Vec<LabRecord>> {
+        let mut records = Vec::new();
+        for _ in 0..runs {
+            let (_, record) = self.recorded(lab, command())?;
             records.extend(record.and_then(Result::ok).filter(is_right));
         }
         Ok(records)
