@@ -1,7 +1,7 @@
 //! A tensor's memory comes from a pool, in the order of the tensor's own stream, and goes back there when the tensor is dropped. A second
 //! stream copies it out, and the pool knows nothing of that. PyTorch's `record_stream` tells it: a tensor keeps
 //! the streams that use it too, and dropping it makes its own stream wait for their work until then.
-//! Write `record_stream` and `drop`. The host must not wait there, and `copy out` is told before it copies.
+//! Write `record_stream` and `drop`. The host must not wait there. The program records `copy out` before that stream copies.
 //!
 //! ```text
 //! compute  |a KKK e    wf a KKK e    wf     a allocates, f frees, w waits for `copy out`
