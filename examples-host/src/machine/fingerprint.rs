@@ -8,6 +8,7 @@ use cust::device::DeviceAttribute;
 use cust::sys;
 use hmac_sha256::Hash;
 use libcuda::Driver;
+use serde::Serialize;
 
 impl Device {
     /// What must be the same before absolute times of two runs may be compared.
@@ -60,26 +61,14 @@ fn cuda_version() -> Result<String> {
 
 /// A hash of all figures of the software GPU's profile.
 fn profile() -> Option<String> {
-    let profile = libcuda::software::profile().ok()?;
-    let digest = Hash::hash(without_type_names(&format!("{profile:?}")).as_bytes());
-    let hash = digest[..4].iter().map(|byte| format!("{byte:02x}"));
-    Some(hash.collect())
+    hash_of(&libcuda::software::profile().ok()?)
 }
 
-/// The figures with the names of their fields, without the names of the structures: renaming a type changes no figure.
-fn without_type_names(figures: &str) -> String {
-    let mut parts = figures.split(" {").peekable();
-    let mut text = String::new();
-    while let Some(part) = parts.next() {
-        match parts.peek() {
-            Some(_) => {
-                text.push_str(part.trim_end_matches(|c: char| c.is_ascii_alphanumeric()));
-                text.push('{');
-            }
-            None => text.push_str(part),
-        }
-    }
-    text
+/// A hash of figures and their names: renaming a type changes no figure.
+fn hash_of(figures: &impl Serialize) -> Option<String> {
+    let digest = Hash::hash(&serde_json::to_vec(figures).ok()?);
+    let hash = digest[..4].iter().map(|byte| format!("{byte:02x}"));
+    Some(hash.collect())
 }
 
 /// Facts from NVIDIA's management library: the driver's version, and the link to the host where it knows one.
@@ -97,19 +86,18 @@ mod tests {
 
     #[test]
     fn the_name_of_a_type_is_no_figure() {
-        let figures = |outer: &str, inner: &str, us: u32| {
-            without_type_names(&format!(
-                "{outer} {{ call: {inner} {{ us: {us}, from: Measured }} }}"
-            ))
-        };
-        assert_eq!(
-            figures("Device", "Figure", 3),
-            figures("Profile", "Time", 3)
-        );
-        assert_ne!(
-            figures("Device", "Figure", 3),
-            figures("Device", "Figure", 4)
-        );
+        #[derive(Serialize)]
+        struct Device {
+            us: u32,
+        }
+        #[derive(Serialize)]
+        struct Profile {
+            us: u32,
+        }
+        let hash = hash_of(&Device { us: 3 });
+        assert!(hash.is_some());
+        assert_eq!(hash, hash_of(&Profile { us: 3 }));
+        assert_ne!(hash, hash_of(&Device { us: 4 }));
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! The cost of the host's side of the driver.
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Figure;
 
 /// What calls of the driver cost the thread that makes them.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Host {
     /// `cuLaunchKernel`.

@@ -8,7 +8,7 @@ mod file;
 mod host;
 mod time;
 
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 pub use device::DeviceProfile;
 pub use file::ProfileError;
@@ -20,7 +20,7 @@ pub use toml::Table;
 pub const CLASSES: usize = 10;
 
 /// A device and the model of its performance.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Profile {
     /// In a few words where the figures are from, for the program's first line; none when they were measured.
@@ -42,7 +42,7 @@ pub struct Profile {
 }
 
 /// Where a figure is from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum FigureSource {
     /// Measured on the device.
@@ -58,7 +58,7 @@ pub enum FigureSource {
 }
 
 /// One figure of the model. Its unit is part of its field's name.
-#[derive(Clone, Copy, Debug, PartialEq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Figure {
     /// The value.
@@ -82,7 +82,7 @@ impl Figure {
 }
 
 /// The link to the host and the copy engines.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct CopyFigures {
     /// Page-locked host memory to the device, nothing else moving.
@@ -116,7 +116,7 @@ pub struct CopyFigures {
 }
 
 /// Over what a device reaches another one's memory.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Link {
     /// NVLink: atomic operations included.
@@ -128,7 +128,7 @@ pub enum Link {
 }
 
 /// The link to other devices of the same kind.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Peer {
     /// Over what devices reach each other's memory, if they can.
@@ -142,7 +142,7 @@ pub struct Peer {
 }
 
 /// Device memory.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Memory {
     /// What device memory delivers at most, reads and writes together.
@@ -166,7 +166,7 @@ pub struct Memory {
 }
 
 /// How blocks of threads progress.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct KernelFigures {
     /// Warp instructions that one multiprocessor issues in a cycle, by class.
@@ -201,7 +201,7 @@ pub struct KernelFigures {
 }
 
 /// Warp instructions per cycle and multiprocessor, by `exec::Class`.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 #[allow(missing_docs, reason = "each name is that of the class")]
 pub struct IssueRates {
@@ -220,7 +220,7 @@ pub struct IssueRates {
 }
 
 /// Cycles from a memory instruction to its result, with nothing else in flight.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct LatencyCycles {
     /// A load from global memory that misses the caches.
@@ -279,7 +279,7 @@ impl IssueRates {
 }
 
 /// The time from the end of one operation to the start of one that depends on it, in the same stream unless said.
-#[derive(Clone, Debug, Deserialize)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 #[serde(deny_unknown_fields)]
 pub struct Handover {
     /// From the host's call to the device's seeing it.
